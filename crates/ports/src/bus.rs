@@ -1,0 +1,141 @@
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use async_trait::async_trait;
+use hindsight_types::{TenantId, Timestamp};
+use uuid::Uuid;
+
+/// The work queues. Each message is delivered at least once, to one consumer of its queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Queue {
+    /// Events on their way to the raw tier.
+    Ingest,
+    /// Completed tasks waiting to be judged; the message names the trace, it does not carry it.
+    Evaluate,
+}
+
+impl Queue {
+    pub const ALL: [Self; 2] = [Self::Ingest, Self::Evaluate];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ingest => "hindsight.ingest",
+            Self::Evaluate => "hindsight.evaluate",
+        }
+    }
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A message with what the bus needs to know of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    /// Identity for deduplication downstream; AMQP `message_id`.
+    pub id: Uuid,
+    /// Full name of the payload's protobuf message; AMQP `type`.
+    pub schema: String,
+    pub tenant: TenantId,
+    pub occurred_at: Timestamp,
+    /// W3C `traceparent`, `tracestate`.
+    pub trace_context: BTreeMap<String, String>,
+    pub payload: Vec<u8>,
+}
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum BusError {
+    /// Worth another try: the broker is away, the disk is full.
+    #[error("bus unavailable: {0}")]
+    Unavailable(String),
+    /// The queue is at its limit; slow down.
+    #[error("queue {queue} is full ({depth} messages)")]
+    Full { queue: Queue, depth: u64 },
+    /// This message will never be accepted.
+    #[error("message refused: {0}")]
+    Rejected(String),
+    /// The delivery was settled before, or its lease ran out and it went to another consumer.
+    #[error("delivery no longer held: {0}")]
+    NotHeld(String),
+    #[error("bus closed")]
+    Closed,
+}
+
+/// How a delivery ends. Exactly one of these is called; a delivery that is dropped instead comes again.
+#[async_trait]
+pub trait Settle: Send + Sync {
+    /// Done, and its effect is durable.
+    async fn ack(&self) -> Result<(), BusError>;
+    /// Failed for now: comes again after `delay` with its attempt count raised.
+    async fn retry(&self, reason: &str, delay: Duration) -> Result<(), BusError>;
+    /// Will never succeed: set aside with its reason, for people to see.
+    async fn dead_letter(&self, reason: &str) -> Result<(), BusError>;
+}
+
+/// One message in the hands of one consumer.
+pub struct Delivery {
+    pub envelope: Envelope,
+    /// 1 the first time.
+    pub attempt: u32,
+    pub settle: Box<dyn Settle>,
+}
+
+impl fmt::Debug for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delivery")
+            .field("id", &self.envelope.id)
+            .field("schema", &self.envelope.schema)
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A consumer of one queue. At most `prefetch` of its deliveries are unsettled at a time.
+#[async_trait]
+pub trait Consumer: Send {
+    /// Waits for the next delivery. Cancel-safe: dropping the future loses nothing.
+    async fn next(&mut self) -> Result<Delivery, BusError>;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QueueStats {
+    /// Ready now.
+    pub ready: u64,
+    /// Waiting for their delay to pass.
+    pub delayed: u64,
+    /// Delivered and not yet settled.
+    pub unsettled: u64,
+    pub dead: u64,
+    /// Age of the oldest message that is ready.
+    pub oldest: Option<Duration>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadLetter {
+    pub envelope: Envelope,
+    pub queue: Queue,
+    pub attempts: u32,
+    /// Why it was set aside; the last entry of `history`.
+    pub reason: String,
+    /// The reasons of all attempts, oldest first.
+    pub history: Vec<String>,
+    pub died_at: Timestamp,
+}
+
+#[async_trait]
+pub trait Bus: Send + Sync + 'static {
+    /// Returns `Ok` only when every message is durable. On an error none, some or all may be: publish
+    /// again, consumers deduplicate by `Envelope::id`.
+    async fn publish(&self, queue: Queue, messages: Vec<Envelope>) -> Result<(), BusError>;
+
+    async fn subscribe(&self, queue: Queue, prefetch: usize) -> Result<Box<dyn Consumer>, BusError>;
+
+    async fn stats(&self, queue: Queue) -> Result<QueueStats, BusError>;
+
+    /// Newest first.
+    async fn dead_letters(&self, queue: Queue, limit: usize) -> Result<Vec<DeadLetter>, BusError>;
+
+    /// Puts a dead letter back at the end of its queue with its attempts at zero. `false`: no such letter.
+    async fn replay(&self, queue: Queue, id: Uuid) -> Result<bool, BusError>;
+}

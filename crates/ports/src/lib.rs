@@ -1,0 +1,18 @@
+//! What Hindsight needs from the outside, as traits in its own words. Adapters implement them; logic and
+//! services know nothing else. `testkit` (a feature) holds the conformance suites that every adapter
+//! passes and the wrappers that inject faults.
+
+pub mod bus;
+pub mod clock;
+pub mod embed;
+pub mod store;
+
+#[cfg(feature = "testkit")]
+pub mod testkit;
+
+pub use bus::{Bus, BusError, Consumer, DeadLetter, Delivery, Envelope, Queue, QueueStats, Settle};
+pub use clock::{Clock, SystemClock};
+pub use embed::{EmbedError, Embedder, EmbedderId, Purpose};
+pub use store::{
+    Encoded, Encoding, Hit, MemoryStore, Page, PageRequest, Search, SparseVector, StoreError, StoreStats,
+};

@@ -1,0 +1,164 @@
+use async_trait::async_trait;
+use hindsight_types::{
+    EvaluationRecord, Event, Evidence, Experience, Memory, MemoryId, MemoryKind, Receipt, ReceiptId, Scope,
+    TraceId, Viewer,
+};
+
+use crate::EmbedderId;
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// Worth another try.
+    #[error("store unavailable: {0}")]
+    Unavailable(String),
+    /// The vectors in the store were made by another embedder.
+    #[error(
+        "the store was built with {stored}, but {configured} is configured; \
+         restore the former in [embedder], or begin a new data directory and import again"
+    )]
+    EmbedderMismatch { stored: EmbedderId, configured: EmbedderId },
+    /// What is stored cannot be read back.
+    #[error("stored record unreadable: {0}")]
+    Corrupt(String),
+    /// The request itself is wrong.
+    #[error("store refused the request: {0}")]
+    Rejected(String),
+}
+
+impl StoreError {
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Unavailable(_))
+    }
+}
+
+/// Sorted by index, without repeats.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SparseVector {
+    pub indices: Vec<u32>,
+    pub values: Vec<f32>,
+}
+
+/// How a text is found: meaning (dense, unit length) and words (sparse, BM25 term weights without IDF,
+/// which the engine applies).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Encoding {
+    pub dense: Vec<f32>,
+    pub sparse: SparseVector,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoded<T> {
+    pub value: T,
+    pub encoding: Encoding,
+}
+
+/// A search over one kind of memory. What may be seen is decided by the viewer alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    pub kind: MemoryKind,
+    /// Empty vectors switch the arm off.
+    pub encoding: Encoding,
+    /// Candidates per arm.
+    pub limit: usize,
+    /// Only this tool's failure patterns or steps.
+    pub action_name: Option<String>,
+    /// Only these, among what the viewer may see.
+    pub ids: Option<Vec<MemoryId>>,
+}
+
+/// A candidate with what each arm gave it. Every arm that was on has scored every hit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    pub memory: Memory,
+    /// Cosine, −1 to 1.
+    pub dense: Option<f32>,
+    /// BM25 sum; unbounded, depends on the query.
+    pub sparse: Option<f32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PageRequest {
+    pub size: usize,
+    /// Opaque; empty for the first page.
+    pub token: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    /// Empty at the end.
+    pub next_token: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoreStats {
+    pub events: u64,
+    pub experiences: u64,
+    pub steps: u64,
+    pub failure_patterns: u64,
+    pub lessons: u64,
+    pub facts: u64,
+}
+
+/// Where records and memories live. Every read takes a viewer (or a full scope); every write is
+/// idempotent by the id of what it writes, and durable when it returns.
+#[async_trait]
+pub trait MemoryStore: Send + Sync + 'static {
+    /// Creates what is missing; checks that the stored vectors come from `embedder`.
+    async fn prepare(&self, embedder: &EmbedderId) -> Result<(), StoreError>;
+
+    async fn append_events(&self, events: &[Event]) -> Result<(), StoreError>;
+
+    /// All events of a trace recorded under `scope.tenant`: start, steps by index, completion.
+    async fn events(&self, scope: &Scope, trace: &TraceId) -> Result<Vec<Event>, StoreError>;
+
+    /// Writes memories of any kinds in one go. An id that exists is replaced.
+    async fn upsert(&self, memories: &[Encoded<Memory>]) -> Result<(), StoreError>;
+
+    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Hit>, StoreError>;
+
+    async fn get(
+        &self,
+        viewer: &Viewer,
+        kind: MemoryKind,
+        id: MemoryId,
+    ) -> Result<Option<Memory>, StoreError>;
+
+    /// Newest first.
+    async fn list(
+        &self,
+        viewer: &Viewer,
+        kind: MemoryKind,
+        page: &PageRequest,
+    ) -> Result<Page<Memory>, StoreError>;
+
+    /// The judged run of a trace.
+    async fn experience(&self, viewer: &Viewer, trace: &TraceId) -> Result<Option<Experience>, StoreError>;
+
+    async fn put_evaluation_record(&self, record: &EvaluationRecord) -> Result<(), StoreError>;
+
+    async fn evaluation_record(
+        &self,
+        viewer: &Viewer,
+        trace: &TraceId,
+    ) -> Result<Option<EvaluationRecord>, StoreError>;
+
+    /// Failed and still waiting evaluations, newest first.
+    async fn unfinished_evaluations(
+        &self,
+        viewer: &Viewer,
+        page: &PageRequest,
+    ) -> Result<Page<EvaluationRecord>, StoreError>;
+
+    async fn put_receipt(&self, receipt: &Receipt) -> Result<(), StoreError>;
+
+    async fn receipt(&self, viewer: &Viewer, id: ReceiptId) -> Result<Option<Receipt>, StoreError>;
+
+    /// Appends to the ledger; a line that is there already is left as it is.
+    async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError>;
+
+    async fn evidence(&self, viewer: &Viewer, memory: MemoryId) -> Result<Vec<Evidence>, StoreError>;
+
+    /// What the viewer can see, by kind.
+    async fn stats(&self, viewer: &Viewer) -> Result<StoreStats, StoreError>;
+}

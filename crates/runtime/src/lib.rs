@@ -1,0 +1,5 @@
+//! Runs roles in a process: start, health, ordered shutdown.
+
+mod role;
+
+pub use role::{Role, RoleError};

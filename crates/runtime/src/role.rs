@@ -1,0 +1,34 @@
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use tonic::service::RoutesBuilder;
+
+/// One of the jobs a process can do. Built first (which may fail and starts nothing), then run.
+#[async_trait]
+pub trait Role: Send + Sync + 'static {
+    /// `collector`, `evaluator`, `recall`.
+    fn name(&self) -> &'static str;
+
+    /// Full names of its gRPC services, for the health service.
+    fn service_names(&self) -> Vec<&'static str>;
+
+    /// Adds its gRPC services to the server.
+    fn register(&self, routes: &mut RoutesBuilder);
+
+    /// Does the background work until `stop` is cancelled, then finishes what it holds and returns.
+    async fn run(&self, stop: CancellationToken) -> Result<(), RoleError>;
+
+    /// Whether what it depends on answers. The reason is shown to people.
+    async fn ready(&self) -> Result<(), String>;
+
+    /// What it still holds, for the report while shutting down: `2 deliveries`. Empty: nothing.
+    fn pending(&self) -> String {
+        String::new()
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{role} failed: {reason}")]
+pub struct RoleError {
+    pub role: &'static str,
+    pub reason: String,
+}

@@ -1,0 +1,94 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{FailurePattern, Lesson, OutcomeStatus, Scope, Timestamp, TraceId, Trajectory};
+
+/// The verdict on one step. The rule is counterfactual: a step is necessary only if the conclusion
+/// could not have been reached without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum StepLabel {
+    Necessary,
+    Redundant,
+    Misleading,
+    Failed,
+}
+
+impl StepLabel {
+    pub const ALL: [Self; 4] = [Self::Necessary, Self::Redundant, Self::Misleading, Self::Failed];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Necessary => "necessary",
+            Self::Redundant => "redundant",
+            Self::Misleading => "misleading",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepEvaluation {
+    pub step_index: u32,
+    pub label: StepLabel,
+    /// The chain that led to the label, in words a person can check.
+    pub rationale: String,
+    /// 0 to 1. Below 0.5: the judge could not decide.
+    pub confidence: f32,
+    /// Indices of earlier steps this one needed.
+    pub depends_on: Vec<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// Judge and version that made it, as in `slice/1`.
+    pub judge: String,
+    /// One per step, in step order.
+    pub steps: Vec<StepEvaluation>,
+    pub outcome: OutcomeStatus,
+    pub summary: String,
+    /// Whether the run is worth showing to others.
+    pub worth_reference: bool,
+    pub evaluated_at: Timestamp,
+}
+
+impl Evaluation {
+    pub fn count(&self, label: StepLabel) -> usize {
+        self.steps.iter().filter(|s| s.label == label).count()
+    }
+}
+
+/// A trajectory with everything that judging made of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedTrajectory {
+    pub trajectory: Trajectory,
+    pub evaluation: Evaluation,
+    pub lessons: Vec<Lesson>,
+    pub failure_patterns: Vec<FailurePattern>,
+}
+
+/// Where the evaluation of a trace stands. Nothing fails silently: each is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EvaluationState {
+    /// Steps are still missing.
+    Waiting {
+        reason: String,
+    },
+    Judged,
+    /// The gate left the run raw.
+    Skipped {
+        reason: String,
+    },
+    Failed {
+        reason: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvaluationRecord {
+    pub trace_id: TraceId,
+    pub scope: Scope,
+    pub state: EvaluationState,
+    /// Deliveries so far, this one included.
+    pub attempts: u32,
+    pub step_count: u32,
+    pub updated_at: Timestamp,
+}

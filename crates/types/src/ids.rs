@@ -1,0 +1,158 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{Invalid, limits};
+
+/// Namespace of every UUIDv5 that Hindsight derives: UUIDv5(DNS, "hindsight").
+const NAMESPACE: Uuid = Uuid::from_u128(0x7d6b_8a42_9f0e_5c1b_8d37_4e5a_6f2c_9b10);
+
+/// UUIDv5 of parts, each with its length before it so that `("ab","c")` and `("a","bc")` differ.
+pub(crate) fn derive(kind: &str, parts: &[&str]) -> Uuid {
+    let mut name = String::from(kind);
+    for p in parts {
+        name.push_str(&format!("\u{1f}{}\u{1f}{p}", p.len()));
+    }
+    Uuid::new_v5(&NAMESPACE, name.as_bytes())
+}
+
+fn check_id(field: &str, value: &str) -> Result<(), Invalid> {
+    let problem = if value.is_empty() {
+        "is required".to_owned()
+    } else if value.len() > limits::ID_BYTES {
+        format!("is {} bytes long; at most {} are accepted", value.len(), limits::ID_BYTES)
+    } else if value.chars().any(char::is_control) {
+        "contains control characters; remove them".to_owned()
+    } else if value.trim() != value {
+        "begins or ends with white space; trim it".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Invalid::new(field, problem))
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident, $field:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            pub fn new(value: impl Into<String>) -> Result<Self, Invalid> {
+                let value = value.into();
+                check_id($field, &value)?;
+                Ok(Self(value))
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = Invalid;
+            fn try_from(value: String) -> Result<Self, Invalid> {
+                Self::new(value)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.0
+            }
+        }
+    };
+}
+
+text_id!(
+    /// Who owns the data. Always comes from the credential, never from a request body.
+    TenantId, "tenant"
+);
+text_id!(
+    /// The person an agent works for.
+    UserId, "user"
+);
+text_id!(AgentId, "agent");
+text_id!(SessionId, "session");
+text_id!(
+    /// One task from its goal to its conclusion, as the agent names it. Unique within a tenant.
+    TraceId, "trace_id"
+);
+text_id!(TaskType, "task_type");
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident, $field:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            pub fn parse(value: &str) -> Result<Self, Invalid> {
+                Uuid::parse_str(value).map(Self).map_err(|e| Invalid::new($field, format!("is not a UUID: {e}")))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+uuid_id!(EventId, "event_id");
+uuid_id!(MemoryId, "memory_id");
+uuid_id!(ReceiptId, "receipt_id");
+uuid_id!(EvidenceId, "evidence_id");
+
+impl EventId {
+    /// The id of an event that came without one: the same event sent twice gets the same id.
+    pub fn derived(tenant: &TenantId, trace: &TraceId, natural_key: &str) -> Self {
+        Self(derive("event", &[tenant.as_str(), trace.as_str(), natural_key]))
+    }
+}
+
+impl MemoryId {
+    pub fn experience(tenant: &TenantId, trace: &TraceId) -> Self {
+        Self(derive("experience", &[tenant.as_str(), trace.as_str()]))
+    }
+
+    pub fn step(tenant: &TenantId, trace: &TraceId, index: u32) -> Self {
+        Self(derive("step", &[tenant.as_str(), trace.as_str(), &index.to_string()]))
+    }
+
+    /// `visibility` is part of the key: what one user's runs taught must not merge with another's.
+    pub fn failure_pattern(tenant: &TenantId, visibility: &str, signature: &str) -> Self {
+        Self(derive("failure_pattern", &[tenant.as_str(), visibility, signature]))
+    }
+
+    pub fn lesson(tenant: &TenantId, visibility: &str, content_key: &str) -> Self {
+        Self(derive("lesson", &[tenant.as_str(), visibility, content_key]))
+    }
+
+    pub fn fact(tenant: &TenantId, user: &UserId, key: &str) -> Self {
+        Self(derive("fact", &[tenant.as_str(), user.as_str(), key]))
+    }
+}
+
+impl EvidenceId {
+    pub fn of(memory: MemoryId, tenant: &TenantId, trace: &TraceId) -> Self {
+        Self(derive("evidence", &[&memory.to_string(), tenant.as_str(), trace.as_str()]))
+    }
+}
+
+impl ReceiptId {
+    /// Receipts are not idempotent: every recall is its own event. Time-ordered (UUIDv7).
+    pub fn generate() -> Self {
+        Self(Uuid::now_v7())
+    }
+}

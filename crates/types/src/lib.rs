@@ -1,0 +1,37 @@
+//! The vocabulary of Hindsight: trajectories, steps, outcomes, evaluations, memories, scopes, receipts.
+//!
+//! This crate is a leaf. It knows no I/O and no protobuf: the generated types stop at the edge
+//! (`hindsight-api`, `hindsight-store`), and everything between works with the types of this crate.
+
+mod error;
+mod evaluation;
+mod event;
+mod ids;
+mod memory;
+mod outcome;
+mod receipt;
+mod scope;
+mod trajectory;
+
+pub mod limits;
+
+pub use error::{FieldError, Invalid};
+pub use evaluation::{
+    Evaluation, EvaluationRecord, EvaluationState, JudgedTrajectory, StepEvaluation, StepLabel,
+};
+pub use event::{Event, EventBody, TaskCompleted, TaskStarted};
+pub use ids::{
+    AgentId, EventId, EvidenceId, MemoryId, ReceiptId, SessionId, TaskType, TenantId, TraceId, UserId,
+};
+pub use memory::{
+    Experience, Fact, FactStatus, FailurePattern, Lesson, Memory, MemoryKind, Stage, StepMemory,
+};
+pub use outcome::{EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus};
+pub use receipt::{
+    ArmReport, Evidence, Exposure, RecalledItem, Receipt, ScoreFactors, Verdict, Withheld, WithheldReason,
+};
+pub use scope::{Scope, Viewer, Visibility};
+pub use trajectory::{ActionType, Decision, Environment, Step, StepStatus, Trajectory};
+
+/// Points in time, always UTC.
+pub type Timestamp = jiff::Timestamp;

@@ -1,0 +1,18 @@
+//! What one record may weigh. Everything that comes from outside is held to these.
+
+/// Longest identifier (tenant, user, trace, session, agent, task type), in bytes.
+pub const ID_BYTES: usize = 128;
+/// Longest `task_description`, conclusion or retained fact, in bytes.
+pub const TEXT_BYTES: usize = 64 * 1024;
+/// Longest `action_detail`, in bytes.
+pub const DETAIL_BYTES: usize = 256 * 1024;
+/// Longest `observation`, in bytes. Longer ones are refused, never cut silently.
+pub const OBSERVATION_BYTES: usize = 1024 * 1024;
+/// Most steps in one trajectory.
+pub const STEPS: usize = 5_000;
+/// Most environment tags, attributes, entities or receipts on one record.
+pub const TAGS: usize = 64;
+/// Most facts in one `RetainBatch`.
+pub const BATCH: usize = 500;
+/// Largest gRPC message, in bytes.
+pub const MESSAGE_BYTES: usize = 64 * 1024 * 1024;

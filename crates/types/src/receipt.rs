@@ -1,0 +1,105 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{EvidenceId, MemoryId, MemoryKind, OutcomeStatus, ReceiptId, Scope, Timestamp, TraceId};
+
+/// Every factor of a score; `total` is their product.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ScoreFactors {
+    pub similarity: f32,
+    pub decay: f32,
+    pub reliability: f32,
+    pub environment: f32,
+    pub trust: f32,
+    pub stage: f32,
+}
+
+impl ScoreFactors {
+    pub fn total(&self) -> f32 {
+        self.similarity * self.decay * self.reliability * self.environment * self.trust * self.stage
+    }
+}
+
+/// One search arm of a recall: which, over what, how it went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArmReport {
+    pub kind: MemoryKind,
+    /// `dense+bm25`, `dense`, `bm25`.
+    pub arm: String,
+    pub candidates: u32,
+    /// Empty when it answered; otherwise why it did not (`deadline`, `store unavailable`).
+    pub dropped: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecalledItem {
+    pub memory_id: MemoryId,
+    pub kind: MemoryKind,
+    pub factors: ScoreFactors,
+    /// Why it is here, in words.
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WithheldReason {
+    BelowFloor,
+    Budget,
+    TokenBudget,
+    NearDuplicate,
+    Superseded,
+    Stage,
+    Expired,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Withheld {
+    pub memory_id: MemoryId,
+    pub kind: MemoryKind,
+    pub score: f32,
+    pub reason: WithheldReason,
+}
+
+/// What one recall was asked, searched, injected and withheld, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Receipt {
+    pub id: ReceiptId,
+    pub scope: Scope,
+    pub query: String,
+    pub at: Timestamp,
+    pub arms: Vec<ArmReport>,
+    pub injected: Vec<RecalledItem>,
+    pub withheld: Vec<Withheld>,
+    /// True when an arm was cut or the store did not answer.
+    pub degraded: bool,
+    /// Why nothing was injected; empty when something was.
+    pub empty_reason: String,
+    pub tokens: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Verdict {
+    Supported,
+    Refuted,
+    Ignored,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Exposure {
+    Injected,
+    Withheld,
+    Observed,
+}
+
+/// One line of the append-only ledger. Counts are recomputed from these.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    pub id: EvidenceId,
+    pub memory_id: MemoryId,
+    pub scope: Scope,
+    pub trace_id: TraceId,
+    pub verdict: Verdict,
+    pub exposure: Exposure,
+    pub outcome: OutcomeStatus,
+    pub steps: u32,
+    pub tokens: u32,
+    pub at: Timestamp,
+}
