@@ -1,1 +1,43 @@
-//! Placeholder.
+//! Between the protobuf schema and the domain's types. One conversion serves RPC, bus and storage, which
+//! wrap the same `hindsight.common.v1` messages. A tenant is never in a message: it is a parameter,
+//! taken from the credential, the bus envelope or the stored record.
+//!
+//! `x_to_proto` cannot fail; `x_from_proto` names every field that is wrong.
+
+mod enums;
+mod evaluation;
+mod event;
+mod memory;
+mod receipt;
+mod record;
+mod scope;
+mod time;
+mod trajectory;
+
+pub use enums::{
+    action_type_from_proto, action_type_to_proto, memory_kind_from_proto, memory_kind_to_proto,
+    outcome_status_from_proto, outcome_status_to_proto, step_label_from_proto, step_label_to_proto,
+};
+pub use evaluation::{
+    evaluation_from_proto, evaluation_record_from_proto, evaluation_record_to_proto, evaluation_to_proto,
+};
+pub use event::{event_from_proto, event_to_proto, task_completed_from_proto, task_started_from_proto};
+pub use memory::{
+    experience_from_proto, experience_to_proto, fact_from_proto, fact_to_proto, failure_pattern_from_proto,
+    failure_pattern_to_proto, lesson_from_proto, lesson_to_proto, memory_from_proto, memory_to_proto,
+    step_memory_from_proto, step_memory_to_proto,
+};
+pub use receipt::{
+    arm_to_proto, evidence_from_proto, evidence_to_proto, factors_to_proto, receipt_from_proto,
+    receipt_to_proto,
+};
+pub use record::{Record, RecordBody, record_from_proto, record_to_proto};
+pub use scope::{scope_from_proto, scope_or_default, scope_to_proto};
+pub use time::{optional_time_from_proto, time_from_proto, time_or, time_to_proto};
+pub use trajectory::{
+    environment_from_proto, environment_to_proto, outcome_from_proto, outcome_to_proto, step_from_proto,
+    step_to_proto, trajectory_from_proto, trajectory_to_proto,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+use hindsight_proto::common::v1::{self as pb, memory::Kind};
+use hindsight_types::{
+    Experience, Fact, FailurePattern, Invalid, Lesson, Memory, MemoryId, SessionId, StepMemory, TaskType,
+    TenantId, TraceId,
+};
+
+use crate::{
+    enums::*,
+    evaluation::{evaluation_from_proto, evaluation_to_proto},
+    scope::{optional, scope_from_proto, scope_to_proto, text},
+    time::{optional_time_from_proto, time_from_proto, time_to_proto},
+    trajectory::*,
+};
+
+pub fn memory_to_proto(m: &Memory) -> pb::Memory {
+    pb::Memory {
+        kind: Some(match m {
+            Memory::Fact(m) => Kind::Fact(fact_to_proto(m)),
+            Memory::Experience(m) => Kind::Experience(experience_to_proto(m)),
+            Memory::Lesson(m) => Kind::Lesson(lesson_to_proto(m)),
+            Memory::FailurePattern(m) => Kind::FailurePattern(failure_pattern_to_proto(m)),
+            Memory::Step(m) => Kind::Step(step_memory_to_proto(m)),
+        }),
+    }
+}
+
+pub fn memory_from_proto(tenant: &TenantId, m: pb::Memory) -> Result<Memory, Invalid> {
+    Ok(match m.kind.ok_or_else(|| Invalid::new("kind", "is required"))? {
+        Kind::Fact(m) => Memory::Fact(fact_from_proto(tenant, m)?),
+        Kind::Experience(m) => Memory::Experience(Box::new(experience_from_proto(tenant, m)?)),
+        Kind::Lesson(m) => Memory::Lesson(lesson_from_proto(tenant, m)?),
+        Kind::FailurePattern(m) => Memory::FailurePattern(failure_pattern_from_proto(tenant, m)?),
+        Kind::Step(m) => Memory::Step(step_memory_from_proto(tenant, m)?),
+    })
+}
+
+pub fn fact_to_proto(m: &Fact) -> pb::Fact {
+    pb::Fact {
+        memory_id: m.id.to_string(),
+        scope: Some(scope_to_proto(&m.scope)),
+        key: m.key.clone(),
+        content: m.content.clone(),
+        context: m.context.clone(),
+        speaker: m.speaker.clone(),
+        session: text(m.session.as_ref()),
+        intent: m.intent.clone(),
+        entities: m.entities.clone(),
+        status: fact_status_to_proto(m.status),
+        confidence: m.confidence,
+        occurred_at: Some(time_to_proto(m.occurred_at)),
+        expires_at: m.expires_at.map(time_to_proto),
+    }
+}
+
+pub fn fact_from_proto(tenant: &TenantId, m: pb::Fact) -> Result<Fact, Invalid> {
+    let scope = scope_from_proto(tenant, m.scope)?;
+    if scope.user().is_none() {
+        return Err(Invalid::new("scope.level", "must be USER for a fact"));
+    }
+    Ok(Fact {
+        id: MemoryId::parse(&m.memory_id)?,
+        scope,
+        key: m.key,
+        content: m.content,
+        context: m.context,
+        speaker: m.speaker,
+        session: optional(m.session, SessionId::new)?,
+        intent: m.intent,
+        entities: m.entities,
+        status: fact_status_from_proto(m.status)?,
+        confidence: m.confidence,
+        occurred_at: time_from_proto("occurred_at", m.occurred_at)?,
+        expires_at: optional_time_from_proto("expires_at", m.expires_at)?,
+    })
+}
+
+pub fn experience_to_proto(m: &Experience) -> pb::Experience {
+    pb::Experience {
+        memory_id: m.id.to_string(),
+        trajectory: Some(trajectory_to_proto(&m.trajectory)),
+        evaluation: Some(evaluation_to_proto(&m.evaluation)),
+        entities: m.entities.clone(),
+    }
+}
+
+pub fn experience_from_proto(tenant: &TenantId, m: pb::Experience) -> Result<Experience, Invalid> {
+    let t = m.trajectory.ok_or_else(|| Invalid::new("trajectory", "is required"))?;
+    let e = m.evaluation.ok_or_else(|| Invalid::new("evaluation", "is required"))?;
+    let ended_at = time_from_proto("trajectory.ended_at", t.ended_at)?;
+    Ok(Experience {
+        id: MemoryId::parse(&m.memory_id)?,
+        trajectory: trajectory_from_proto(tenant, t, ended_at).map_err(|e| e.within("trajectory"))?,
+        evaluation: evaluation_from_proto(e).map_err(|e| e.within("evaluation"))?,
+        entities: m.entities,
+    })
+}
+
+pub fn lesson_to_proto(m: &Lesson) -> pb::Lesson {
+    pb::Lesson {
+        memory_id: m.id.to_string(),
+        scope: Some(scope_to_proto(&m.scope)),
+        situation: m.situation.clone(),
+        advice: m.advice.clone(),
+        basis: Some(decision_to_proto(&m.basis)),
+        result: m.result.clone(),
+        task_type: text(m.task_type.as_ref()),
+        environment: Some(environment_to_proto(&m.environment)),
+        entities: m.entities.clone(),
+        stage: stage_to_proto(m.stage),
+        source_outcome: outcome_status_to_proto(m.source_outcome),
+        sources: m.sources.iter().map(ToString::to_string).collect(),
+        supported: m.supported,
+        refuted: m.refuted,
+        created_at: Some(time_to_proto(m.created_at)),
+        last_supported_at: Some(time_to_proto(m.last_supported_at)),
+    }
+}
+
+pub fn lesson_from_proto(tenant: &TenantId, m: pb::Lesson) -> Result<Lesson, Invalid> {
+    Ok(Lesson {
+        id: MemoryId::parse(&m.memory_id)?,
+        scope: scope_from_proto(tenant, m.scope)?,
+        situation: m.situation,
+        advice: m.advice,
+        basis: m.basis.map(decision_from_proto).unwrap_or_default(),
+        result: m.result,
+        task_type: optional(m.task_type, TaskType::new)?,
+        environment: environment_from_proto(m.environment),
+        entities: m.entities,
+        stage: stage_from_proto(m.stage)?,
+        source_outcome: outcome_status_from_proto(m.source_outcome)?,
+        sources: traces_from_proto(m.sources)?,
+        supported: m.supported,
+        refuted: m.refuted,
+        created_at: time_from_proto("created_at", m.created_at)?,
+        last_supported_at: time_from_proto("last_supported_at", m.last_supported_at)?,
+    })
+}
+
+fn traces_from_proto(ids: Vec<String>) -> Result<Vec<TraceId>, Invalid> {
+    ids.into_iter()
+        .enumerate()
+        .map(|(i, id)| {
+            TraceId::new(id).map_err(|e| Invalid::new(format!("sources[{i}]"), e.fields[0].problem.clone()))
+        })
+        .collect()
+}
+
+pub fn failure_pattern_to_proto(m: &FailurePattern) -> pb::FailurePattern {
+    pb::FailurePattern {
+        memory_id: m.id.to_string(),
+        scope: Some(scope_to_proto(&m.scope)),
+        action_name: m.action_name.clone(),
+        signature: m.signature.clone(),
+        example: m.example.clone(),
+        action_detail: m.action_detail.clone(),
+        cause: m.cause.clone(),
+        suggestion: m.suggestion.clone(),
+        environment: Some(environment_to_proto(&m.environment)),
+        sources: m.sources.iter().map(ToString::to_string).collect(),
+        first_seen: Some(time_to_proto(m.first_seen)),
+        last_seen: Some(time_to_proto(m.last_seen)),
+    }
+}
+
+pub fn failure_pattern_from_proto(
+    tenant: &TenantId,
+    m: pb::FailurePattern,
+) -> Result<FailurePattern, Invalid> {
+    Ok(FailurePattern {
+        id: MemoryId::parse(&m.memory_id)?,
+        scope: scope_from_proto(tenant, m.scope)?,
+        action_name: m.action_name,
+        signature: m.signature,
+        example: m.example,
+        action_detail: m.action_detail,
+        cause: m.cause,
+        suggestion: m.suggestion,
+        environment: environment_from_proto(m.environment),
+        sources: traces_from_proto(m.sources)?,
+        first_seen: time_from_proto("first_seen", m.first_seen)?,
+        last_seen: time_from_proto("last_seen", m.last_seen)?,
+    })
+}
+
+pub fn step_memory_to_proto(m: &StepMemory) -> pb::StepMemory {
+    pb::StepMemory {
+        memory_id: m.id.to_string(),
+        scope: Some(scope_to_proto(&m.scope)),
+        trace_id: m.trace_id.to_string(),
+        step_index: m.step_index,
+        action_name: m.action_name.clone(),
+        text: m.text.clone(),
+        label: step_label_to_proto(m.label),
+        outcome: outcome_status_to_proto(m.outcome),
+        recorded_at: Some(time_to_proto(m.recorded_at)),
+    }
+}
+
+pub fn step_memory_from_proto(tenant: &TenantId, m: pb::StepMemory) -> Result<StepMemory, Invalid> {
+    Ok(StepMemory {
+        id: MemoryId::parse(&m.memory_id)?,
+        scope: scope_from_proto(tenant, m.scope)?,
+        trace_id: TraceId::new(m.trace_id)?,
+        step_index: m.step_index,
+        action_name: m.action_name,
+        text: m.text,
+        label: step_label_from_proto(m.label)?,
+        outcome: outcome_status_from_proto(m.outcome)?,
+        recorded_at: time_from_proto("recorded_at", m.recorded_at)?,
+    })
+}

@@ -1,0 +1,56 @@
+use hindsight_proto::storage::v1::{Record as PbRecord, record::Body};
+use hindsight_types::{EvaluationRecord, Event, Evidence, Invalid, Memory, Receipt, Scope, TenantId};
+
+use crate::*;
+
+/// What is stored, whole.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecordBody {
+    Event(Event),
+    Memory(Memory),
+    Evaluation(EvaluationRecord),
+    Receipt(Receipt),
+    Evidence(Evidence),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record(pub RecordBody);
+
+impl Record {
+    pub fn scope(&self) -> &Scope {
+        match &self.0 {
+            RecordBody::Event(e) => &e.scope,
+            RecordBody::Memory(m) => m.scope(),
+            RecordBody::Evaluation(r) => &r.scope,
+            RecordBody::Receipt(r) => &r.scope,
+            RecordBody::Evidence(e) => &e.scope,
+        }
+    }
+}
+
+pub fn record_to_proto(r: &Record) -> PbRecord {
+    PbRecord {
+        tenant: r.scope().tenant.to_string(),
+        scope: Some(scope_to_proto(r.scope())),
+        body: Some(match &r.0 {
+            RecordBody::Event(e) => Body::Event(event_to_proto(e)),
+            RecordBody::Memory(m) => Body::Memory(memory_to_proto(m)),
+            RecordBody::Evaluation(e) => Body::Evaluation(evaluation_record_to_proto(e)),
+            RecordBody::Receipt(r) => Body::Receipt(receipt_to_proto(r)),
+            RecordBody::Evidence(e) => Body::Evidence(evidence_to_proto(e)),
+        }),
+    }
+}
+
+pub fn record_from_proto(r: PbRecord) -> Result<Record, Invalid> {
+    let tenant = TenantId::new(r.tenant)?;
+    Ok(Record(match r.body.ok_or_else(|| Invalid::new("body", "is required"))? {
+        Body::Event(e) => RecordBody::Event(event_from_proto(&tenant, e)?),
+        Body::Memory(m) => RecordBody::Memory(memory_from_proto(&tenant, m)?),
+        Body::Evaluation(e) => {
+            RecordBody::Evaluation(evaluation_record_from_proto(scope_from_proto(&tenant, r.scope)?, e)?)
+        }
+        Body::Receipt(x) => RecordBody::Receipt(receipt_from_proto(&tenant, x)?),
+        Body::Evidence(x) => RecordBody::Evidence(evidence_from_proto(&tenant, x)?),
+    }))
+}
