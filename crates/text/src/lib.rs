@@ -1,1 +1,14 @@
-//! Placeholder.
+//! Text, as retrieval sees it: tokens of English, Chinese and the identifiers that agents meet, BM25 term
+//! weights over them, and a few measures of likeness. Pure and deterministic.
+
+pub mod bm25;
+mod compare;
+mod scan;
+mod script;
+mod stopwords;
+mod tokenize;
+
+pub use compare::{overlap, similarity, token_set};
+pub use script::{is_cjk, mostly_cjk, truncate_chars};
+pub use stopwords::is_stop_word;
+pub use tokenize::{Kind, Token, tokenize, tokens};
