@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use charabia::{Language, Segment};
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
@@ -24,10 +22,13 @@ pub enum Kind {
     Number,
     /// A word or number inside a [`Kind::Code`]: `user` and `id` of `user_id`.
     Part,
-    /// A segmented Chinese word.
+    /// A segmented Chinese word, or a character standing alone.
     Han,
-    /// Two neighbouring characters of a script without spaces.
+    /// Two neighbouring characters that no dictionary word covers: names, rare words, other scripts.
     Bigram,
+    /// Any other two neighbouring characters. For fuzzy likeness only: as search terms they measure worse
+    /// than the words alone, so [`tokens`] leaves them out.
+    Pair,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,7 +38,7 @@ pub struct Token {
 }
 
 /// All tokens of a text, in order, without stop words: normalised (NFKC), lower-cased, English words
-/// stemmed, codes whole and then in parts, Chinese as segmented words and then character pairs.
+/// stemmed, codes whole and then in parts, Chinese as segmented words and then pairs of characters.
 pub fn tokenize(text: &str) -> Vec<Token> {
     let text = normalise(text);
     let stemmer = Stemmer::create(Algorithm::English);
@@ -51,9 +52,9 @@ pub fn tokenize(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The texts of [`tokenize`].
+/// The terms a text is found by: [`tokenize`] without [`Kind::Pair`].
 pub fn tokens(text: &str) -> Vec<String> {
-    tokenize(text).into_iter().map(|token| token.text).collect()
+    tokenize(text).into_iter().filter(|token| token.kind != Kind::Pair).map(|token| token.text).collect()
 }
 
 fn normalise(text: &str) -> String {
@@ -135,29 +136,42 @@ fn stem(word: &str, stemmer: &Stemmer) -> String {
 }
 
 fn unspaced(run: &str, tokens: &mut Vec<Token>) {
-    let mut words = Vec::new();
-    if run.contains(is_han) {
-        let mut at = 0;
-        for word in run.segment_str_with_option(None, Some(&[Language::Cmn])) {
-            words.push((at, word));
-            at += word.len();
+    // For each character: the word it belongs to (characters outside any dictionary word stand alone).
+    let mut owners: Vec<&str> = Vec::new();
+    let has_han = run.contains(is_han);
+    for word in segment(run, has_han) {
+        owners.extend(word.chars().map(|_| word));
+        if has_han || is_one_char(run) {
+            push(word, Kind::Han, tokens);
         }
     }
-    let whole: BTreeSet<(usize, usize)> = words.iter().map(|(at, word)| (*at, word.len())).collect();
-    push_all(words.iter().map(|(_, word)| *word), Kind::Han, tokens);
-    let pairs = pairs(run).filter(|(at, pair)| !whole.contains(&(*at, pair.len()))).map(|(_, pair)| pair);
-    push_all(pairs, Kind::Bigram, tokens);
-}
-
-fn push_all<'a>(texts: impl Iterator<Item = &'a str>, kind: Kind, tokens: &mut Vec<Token>) {
-    tokens.extend(texts.filter(|text| !is_stop_word(text)).map(|text| Token { text: text.to_owned(), kind }));
-}
-
-/// Neighbouring characters, with their place; a lone character stands for itself.
-fn pairs(run: &str) -> impl Iterator<Item = (usize, &str)> {
     let ends = run.char_indices().map(|(at, c)| at + c.len_utf8()).skip(1);
-    let lone = run.chars().nth(1).is_none().then_some((0, run));
-    run.char_indices().zip(ends).map(|((at, _), end)| (at, &run[at..end])).chain(lone)
+    let pairs = run.char_indices().zip(ends).map(|((from, _), to)| &run[from..to]);
+    for (pair, owner) in pairs.zip(owners.windows(2)) {
+        if pair != owner[0] {
+            let free = owner.iter().all(|word| is_one_char(word) && !is_stop_word(word));
+            push(pair, if free { Kind::Bigram } else { Kind::Pair }, tokens);
+        }
+    }
+}
+
+/// Words of the dictionary, and single characters where it has none.
+fn segment(run: &str, has_han: bool) -> Vec<&str> {
+    if has_han {
+        run.segment_str_with_option(None, Some(&[Language::Cmn])).collect()
+    } else {
+        run.split("").filter(|c| !c.is_empty()).collect()
+    }
+}
+
+fn is_one_char(word: &str) -> bool {
+    word.chars().nth(1).is_none()
+}
+
+fn push(text: &str, kind: Kind, tokens: &mut Vec<Token>) {
+    if !is_stop_word(text) {
+        tokens.push(Token { text: text.to_owned(), kind });
+    }
 }
 
 #[cfg(test)]
