@@ -2,5 +2,18 @@
 //! Implemented once, here; adapters below (`store-edge`, `store-qdrant`) only execute the messages.
 
 mod backend;
+mod collection;
+mod field;
+mod fields;
+mod merge;
+mod page;
+mod point;
+mod schema;
+mod scoped;
+mod search;
+mod store;
+mod stored;
+mod write;
 
 pub use backend::{Scrolled, VectorBackend};
+pub use store::{Store, StoreOptions};

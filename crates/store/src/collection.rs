@@ -1,0 +1,208 @@
+use std::collections::HashMap;
+
+use hindsight_types::MemoryKind;
+use qdrant_client::qdrant::{
+    CreateCollection, CreateFieldIndexCollection, Distance, FieldType, IntegerIndexParams,
+    KeywordIndexParams, Modifier, PayloadIndexParams, SparseVectorConfig, SparseVectorParams, VectorParams,
+    VectorParamsMap, VectorsConfig, payload_index_params::IndexParams, vectors_config,
+};
+
+use crate::field;
+
+/// Name of the dense vector: cosine, of the embedder's dimension.
+pub(crate) const DENSE: &str = "dense";
+/// Name of the sparse vector: BM25 term weights; the engine applies the inverse document frequency.
+pub(crate) const BM25: &str = "bm25";
+
+/// The collections that hold records. Each record in them has a tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Collection {
+    Events,
+    Trajectories,
+    Steps,
+    FailurePatterns,
+    Lessons,
+    Facts,
+    Evaluations,
+    Receipts,
+    Evidence,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Index {
+    Keyword,
+    /// For equality, ranges and order.
+    Integer,
+    Bool,
+}
+
+impl Collection {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Events,
+        Self::Trajectories,
+        Self::Steps,
+        Self::FailurePatterns,
+        Self::Lessons,
+        Self::Facts,
+        Self::Evaluations,
+        Self::Receipts,
+        Self::Evidence,
+    ];
+
+    pub(crate) fn of(kind: MemoryKind) -> Self {
+        match kind {
+            MemoryKind::Fact => Self::Facts,
+            MemoryKind::Experience => Self::Trajectories,
+            MemoryKind::Lesson => Self::Lessons,
+            MemoryKind::FailurePattern => Self::FailurePatterns,
+            MemoryKind::Step => Self::Steps,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Trajectories => "trajectories",
+            Self::Steps => "steps",
+            Self::FailurePatterns => "failure_patterns",
+            Self::Lessons => "lessons",
+            Self::Facts => "facts",
+            Self::Evaluations => "evaluations",
+            Self::Receipts => "receipts",
+            Self::Evidence => "evidence",
+        }
+    }
+
+    /// Whether its points are found by similarity.
+    pub(crate) fn has_vectors(self) -> bool {
+        !matches!(self, Self::Events | Self::Evaluations | Self::Receipts | Self::Evidence)
+    }
+
+    /// Whether a tool's name can narrow a search in it.
+    pub(crate) fn has_action_name(self) -> bool {
+        matches!(self, Self::Steps | Self::FailurePatterns)
+    }
+
+    /// Whether its records meet themselves across runs and are merged instead of replaced.
+    pub(crate) fn is_merged(self) -> bool {
+        matches!(self, Self::FailurePatterns | Self::Lessons)
+    }
+
+    /// The time by which it is listed, newest first.
+    pub(crate) fn time_field(self) -> &'static str {
+        match self {
+            Self::Events | Self::Steps => field::RECORDED_AT,
+            Self::Trajectories => field::ENDED_AT,
+            Self::FailurePatterns => field::LAST_SEEN,
+            Self::Lessons => field::CREATED_AT,
+            Self::Facts => field::OCCURRED_AT,
+            Self::Evaluations => field::UPDATED_AT,
+            Self::Receipts | Self::Evidence => field::AT,
+        }
+    }
+
+    /// What is filtered on beside tenant, visibility and time.
+    fn own_indexes(self) -> &'static [(&'static str, Index)] {
+        use Index::{Bool, Integer, Keyword};
+        match self {
+            Self::Events => {
+                &[(field::TRACE_ID, Keyword), (field::SESSION, Keyword), (field::STEP_INDEX, Integer)]
+            }
+            Self::Trajectories => &[
+                (field::TRACE_ID, Keyword),
+                (field::USER, Keyword),
+                (field::AGENT, Keyword),
+                (field::TASK_TYPE, Keyword),
+                (field::ENVIRONMENT, Keyword),
+                (field::OUTCOME, Keyword),
+                (field::WORTH_REFERENCE, Bool),
+                (field::ENTITIES, Keyword),
+            ],
+            Self::Steps => &[
+                (field::TRACE_ID, Keyword),
+                (field::STEP_INDEX, Integer),
+                (field::STEP_EVALUATION, Keyword),
+                (field::ACTION_NAME, Keyword),
+                (field::OUTCOME, Keyword),
+            ],
+            Self::FailurePatterns => {
+                &[(field::ACTION_NAME, Keyword), (field::ENVIRONMENT, Keyword), (field::REVISION, Integer)]
+            }
+            Self::Lessons => &[
+                (field::USER, Keyword),
+                (field::TASK_TYPE, Keyword),
+                (field::STAGE, Keyword),
+                (field::ENVIRONMENT, Keyword),
+                (field::REVISION, Integer),
+            ],
+            Self::Facts => &[
+                (field::USER, Keyword),
+                (field::STATUS, Keyword),
+                (field::EXPIRES_AT, Integer),
+                (field::INTENT, Keyword),
+                (field::ENTITIES, Keyword),
+            ],
+            Self::Evaluations => &[(field::TRACE_ID, Keyword), (field::STATE, Keyword)],
+            Self::Receipts => &[],
+            Self::Evidence => {
+                &[(field::MEMORY_ID, Keyword), (field::TRACE_ID, Keyword), (field::VERDICT, Keyword)]
+            }
+        }
+    }
+
+    /// `name` is the collection's full name, `dimension` that of the dense vectors.
+    pub(crate) fn create_request(self, name: &str, dimension: usize) -> CreateCollection {
+        let mut request = CreateCollection { collection_name: name.to_owned(), ..Default::default() };
+        // A collection without vectors says so by an empty map.
+        let mut dense = HashMap::new();
+        if self.has_vectors() {
+            let params = VectorParams {
+                size: dimension as u64,
+                distance: Distance::Cosine as i32,
+                ..Default::default()
+            };
+            dense.insert(DENSE.to_owned(), params);
+            let params = SparseVectorParams { modifier: Some(Modifier::Idf as i32), index: None };
+            request.sparse_vectors_config =
+                Some(SparseVectorConfig { map: HashMap::from([(BM25.to_owned(), params)]) });
+        }
+        request.vectors_config = Some(VectorsConfig {
+            config: Some(vectors_config::Config::ParamsMap(VectorParamsMap { map: dense })),
+        });
+        request
+    }
+
+    pub(crate) fn index_requests(self, name: &str) -> Vec<CreateFieldIndexCollection> {
+        let common = [
+            index_request(name, field::TENANT, Index::Keyword),
+            index_request(name, field::VISIBILITY, Index::Keyword),
+            index_request(name, self.time_field(), Index::Integer),
+        ];
+        let own = self.own_indexes().iter().map(|(field, index)| index_request(name, field, *index));
+        common.into_iter().chain(own).collect()
+    }
+}
+
+fn index_request(collection: &str, field: &str, index: Index) -> CreateFieldIndexCollection {
+    let (field_type, params) = match index {
+        // The engine keeps the points of one tenant together.
+        Index::Keyword if field == field::TENANT => {
+            let params = KeywordIndexParams { is_tenant: Some(true), ..Default::default() };
+            (FieldType::Keyword, Some(IndexParams::KeywordIndexParams(params)))
+        }
+        Index::Keyword => (FieldType::Keyword, None),
+        Index::Integer => {
+            let params = IntegerIndexParams { lookup: Some(true), range: Some(true), ..Default::default() };
+            (FieldType::Integer, Some(IndexParams::IntegerIndexParams(params)))
+        }
+        Index::Bool => (FieldType::Bool, None),
+    };
+    CreateFieldIndexCollection {
+        collection_name: collection.to_owned(),
+        wait: Some(true),
+        field_name: field.to_owned(),
+        field_type: Some(field_type as i32),
+        field_index_params: params.map(|p| PayloadIndexParams { index_params: Some(p) }),
+        ..Default::default()
+    }
+}

@@ -1,0 +1,38 @@
+//! Names of the payload fields. They are at rest: renaming one is a migration.
+
+pub(crate) const TENANT: &str = "tenant";
+/// `Visibility::keyword`.
+pub(crate) const VISIBILITY: &str = "visibility";
+/// The whole record: base64 of `hindsight.storage.v1.Record`.
+pub(crate) const RECORD: &str = "record";
+/// Counts the writes of a merged record, for compare-and-swap.
+pub(crate) const REVISION: &str = "revision";
+
+pub(crate) const ACTION_NAME: &str = "action_name";
+pub(crate) const AGENT: &str = "agent";
+pub(crate) const ENTITIES: &str = "entities";
+pub(crate) const ENVIRONMENT: &str = "environment";
+pub(crate) const INTENT: &str = "intent";
+pub(crate) const MEMORY_ID: &str = "memory_id";
+pub(crate) const OUTCOME: &str = "outcome";
+pub(crate) const SESSION: &str = "session";
+pub(crate) const STAGE: &str = "stage";
+pub(crate) const STATE: &str = "state";
+pub(crate) const STATUS: &str = "status";
+pub(crate) const STEP_EVALUATION: &str = "step_evaluation";
+pub(crate) const STEP_INDEX: &str = "step_index";
+pub(crate) const TASK_TYPE: &str = "task_type";
+pub(crate) const TRACE_ID: &str = "trace_id";
+pub(crate) const USER: &str = "user";
+pub(crate) const VERDICT: &str = "verdict";
+pub(crate) const WORTH_REFERENCE: &str = "worth_reference";
+
+// Times, in microseconds since 1970.
+pub(crate) const AT: &str = "at";
+pub(crate) const CREATED_AT: &str = "created_at";
+pub(crate) const ENDED_AT: &str = "ended_at";
+pub(crate) const EXPIRES_AT: &str = "expires_at";
+pub(crate) const LAST_SEEN: &str = "last_seen";
+pub(crate) const OCCURRED_AT: &str = "occurred_at";
+pub(crate) const RECORDED_AT: &str = "recorded_at";
+pub(crate) const UPDATED_AT: &str = "updated_at";

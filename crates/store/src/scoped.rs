@@ -1,0 +1,257 @@
+//! The only way to the backend. Every message that reads is built here, from a [`ScopedFilter`], and a
+//! `ScopedFilter` is made from a viewer or a scope: a query over all tenants cannot be written.
+
+use std::{fmt, sync::Arc};
+
+use hindsight_ports::StoreError;
+use hindsight_types::{Scope, TenantId, Viewer, Visibility};
+use qdrant_client::qdrant::{
+    Condition, CountPoints, Direction, Filter, OrderBy, PointId, PointStruct, Query, QueryPoints, Range,
+    ScrollPoints, UpsertPoints, VectorInput, WithPayloadSelector, WithVectorsSelector, query, vector_input,
+    with_payload_selector, with_vectors_selector,
+};
+use uuid::Uuid;
+
+use crate::{
+    Scrolled, VectorBackend,
+    collection::{BM25, Collection, DENSE},
+    field, point,
+};
+
+/// Which points of a collection may be read. It can only be narrowed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ScopedFilter(Filter);
+
+impl ScopedFilter {
+    /// What `viewer` may read in `collection`. `None`: nothing there can be theirs.
+    pub(crate) fn readable(viewer: &Viewer, collection: Collection) -> Option<Self> {
+        let visibilities = match collection {
+            Collection::Facts => vec![Visibility::User(viewer.user.clone()?)],
+            _ => viewer.visibilities(),
+        };
+        Some(Self::tenant(&viewer.tenant).and(any_of(field::VISIBILITY, &visibilities)))
+    }
+
+    /// The records of exactly this scope.
+    pub(crate) fn exactly(scope: &Scope) -> Self {
+        let visibility = std::slice::from_ref(&scope.visibility);
+        Self::tenant(&scope.tenant).and(any_of(field::VISIBILITY, visibility))
+    }
+
+    /// All records of the scope's tenant, for upkeep within the store: counting the ledger and merging a
+    /// record with itself. What it reads is never returned to a caller.
+    pub(crate) fn upkeep(scope: &Scope) -> Self {
+        Self::tenant(&scope.tenant)
+    }
+
+    fn tenant(tenant: &TenantId) -> Self {
+        Self(Filter::must([Condition::matches(field::TENANT, tenant.to_string())]))
+    }
+
+    #[must_use]
+    pub(crate) fn and(mut self, condition: Condition) -> Self {
+        self.0.must.push(condition);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn and_not(mut self, condition: Condition) -> Self {
+        self.0.must_not.push(condition);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn and_ids(self, ids: impl IntoIterator<Item = Uuid>) -> Self {
+        self.and(Condition::has_id(ids.into_iter().map(point::to_point_id)))
+    }
+
+    /// Only what is older than `micros`.
+    #[must_use]
+    pub(crate) fn and_before(self, field: &str, micros: i64) -> Self {
+        self.and(Condition::range(field, Range { lt: Some(micros as f64), ..Default::default() }))
+    }
+}
+
+fn any_of(field: &str, visibilities: &[Visibility]) -> Condition {
+    Condition::matches(field, visibilities.iter().map(Visibility::keyword).collect::<Vec<_>>())
+}
+
+/// Which stored points an upsert may overwrite. Points that do not exist are always inserted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Overwrite {
+    Any,
+    Never,
+    /// Only those still at this revision.
+    AtRevision(i64),
+}
+
+impl Overwrite {
+    fn filter(self) -> Option<Filter> {
+        let revision = |n| Some(Filter::must([Condition::matches(field::REVISION, n)]));
+        match self {
+            Self::Any => None,
+            // No point has a negative revision.
+            Self::Never => revision(-1),
+            Self::AtRevision(n) => revision(n),
+        }
+    }
+}
+
+/// What one similarity search compares with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Arm<'a> {
+    Dense(&'a [f32]),
+    Sparse(&'a hindsight_ports::SparseVector),
+}
+
+impl Arm<'_> {
+    fn using(self) -> &'static str {
+        match self {
+            Self::Dense(_) => DENSE,
+            Self::Sparse(_) => BM25,
+        }
+    }
+
+    fn nearest(self) -> Query {
+        let variant = match self {
+            Self::Dense(v) => vector_input::Variant::Dense(v.to_vec().into()),
+            Self::Sparse(v) => vector_input::Variant::Sparse(qdrant_client::qdrant::SparseVector {
+                values: v.values.clone(),
+                indices: v.indices.clone(),
+            }),
+        };
+        Query { variant: Some(query::Variant::Nearest(VectorInput { variant: Some(variant) })) }
+    }
+}
+
+/// In which order a scroll walks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Walk {
+    /// By point id, beginning with this one.
+    ById(Option<Uuid>),
+    /// By a time, newest first; the order among equal times is the engine's.
+    NewestFirst(&'static str),
+}
+
+pub(crate) struct ScopedBackend {
+    backend: Arc<dyn VectorBackend>,
+    prefix: String,
+}
+
+impl fmt::Debug for ScopedBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedBackend").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}
+
+impl ScopedBackend {
+    pub(crate) fn new(backend: Arc<dyn VectorBackend>, prefix: String) -> Self {
+        Self { backend, prefix }
+    }
+
+    /// For `prepare`, which makes collections and reads no record.
+    pub(crate) fn raw(&self) -> (&dyn VectorBackend, &str) {
+        (&*self.backend, &self.prefix)
+    }
+
+    fn name(&self, collection: Collection) -> String {
+        format!("{}{}", self.prefix, collection.name())
+    }
+
+    pub(crate) async fn upsert(
+        &self,
+        collection: Collection,
+        points: Vec<PointStruct>,
+        overwrite: Overwrite,
+    ) -> Result<(), StoreError> {
+        let request = UpsertPoints {
+            collection_name: self.name(collection),
+            wait: Some(true),
+            points,
+            update_filter: overwrite.filter(),
+            ..Default::default()
+        };
+        self.backend.upsert(request).await
+    }
+
+    /// The nearest points with their scores, without payload.
+    pub(crate) async fn nearest(
+        &self,
+        collection: Collection,
+        arm: Arm<'_>,
+        filter: ScopedFilter,
+        limit: usize,
+    ) -> Result<Vec<(Uuid, f32)>, StoreError> {
+        let request = QueryPoints {
+            collection_name: self.name(collection),
+            query: Some(arm.nearest()),
+            using: Some(arm.using().to_owned()),
+            filter: Some(filter.0),
+            limit: Some(limit as u64),
+            with_payload: Some(payload(false)),
+            with_vectors: Some(vectors(false)),
+            ..Default::default()
+        };
+        let points = self.backend.query(request).await?;
+        points.into_iter().map(|p| Ok((point::from_point_id(p.id)?, p.score))).collect()
+    }
+
+    pub(crate) async fn scroll(
+        &self,
+        collection: Collection,
+        filter: ScopedFilter,
+        walk: Walk,
+        limit: usize,
+        with_vectors: bool,
+    ) -> Result<Scrolled, StoreError> {
+        let (offset, order_by) = match walk {
+            Walk::ById(offset) => (offset.map(point::to_point_id), None),
+            Walk::NewestFirst(field) => (None, Some(newest_first(field))),
+        };
+        let request = ScrollPoints {
+            collection_name: self.name(collection),
+            filter: Some(filter.0),
+            offset,
+            limit: Some(u32::try_from(limit).unwrap_or(u32::MAX)),
+            with_payload: Some(payload(true)),
+            with_vectors: Some(vectors(with_vectors)),
+            order_by,
+            ..Default::default()
+        };
+        self.backend.scroll(request).await
+    }
+
+    pub(crate) async fn count(
+        &self,
+        collection: Collection,
+        filter: ScopedFilter,
+    ) -> Result<u64, StoreError> {
+        let request = CountPoints {
+            collection_name: self.name(collection),
+            filter: Some(filter.0),
+            exact: Some(true),
+            ..Default::default()
+        };
+        self.backend.count(request).await
+    }
+}
+
+fn newest_first(field: &str) -> OrderBy {
+    OrderBy { key: field.to_owned(), direction: Some(Direction::Desc as i32), start_from: None }
+}
+
+fn payload(enable: bool) -> WithPayloadSelector {
+    WithPayloadSelector { selector_options: Some(with_payload_selector::SelectorOptions::Enable(enable)) }
+}
+
+fn vectors(enable: bool) -> WithVectorsSelector {
+    WithVectorsSelector { selector_options: Some(with_vectors_selector::SelectorOptions::Enable(enable)) }
+}
+
+/// The id of a scrolled or retrieved point.
+pub(crate) fn next_id(next: Option<PointId>) -> Result<Option<Uuid>, StoreError> {
+    next.map(|id| point::from_point_id(Some(id))).transpose()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use hindsight_ports::{
+    EmbedderId, Encoded, Hit, MemoryStore, Page, PageRequest, Search, StoreError, StoreStats,
+};
+use hindsight_types::{
+    EvaluationRecord, Event, EventBody, Evidence, Experience, Memory, MemoryId, MemoryKind, Receipt,
+    ReceiptId, Scope, TraceId, Viewer,
+};
+use qdrant_client::qdrant::Condition;
+use uuid::Uuid;
+
+use crate::{
+    VectorBackend,
+    collection::Collection,
+    field, page, point, schema,
+    scoped::{Overwrite, ScopedBackend, ScopedFilter, Walk, next_id},
+    search,
+    stored::{FAILED, Stored, WAITING, evaluation_key},
+    write,
+};
+
+/// Records fetched at a time where all of them are wanted.
+const CHUNK: usize = 64;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StoreOptions {
+    /// Put before every collection's name, so that several installations share a server.
+    pub prefix: String,
+}
+
+/// [`MemoryStore`] over a vector database.
+#[derive(Debug)]
+pub struct Store {
+    backend: ScopedBackend,
+}
+
+impl Store {
+    pub fn new(backend: Arc<dyn VectorBackend>, options: StoreOptions) -> Self {
+        Self { backend: ScopedBackend::new(backend, options.prefix) }
+    }
+
+    /// The record under `key`, if `viewer` may see it.
+    async fn one<T: Stored>(
+        &self,
+        viewer: &Viewer,
+        collection: Collection,
+        key: Uuid,
+    ) -> Result<Option<T>, StoreError> {
+        let Some(filter) = ScopedFilter::readable(viewer, collection) else { return Ok(None) };
+        let filter = filter.and_ids([point::id(&viewer.tenant, key)]);
+        let found = self.backend.scroll(collection, filter, Walk::ById(None), 1, false).await?;
+        found.points.first().map(|p| point::decode_for(viewer, p)).transpose()
+    }
+
+    /// Every record that matches, however many.
+    async fn all<T: Stored>(
+        &self,
+        collection: Collection,
+        filter: ScopedFilter,
+    ) -> Result<Vec<T>, StoreError> {
+        let (mut all, mut from) = (Vec::new(), None);
+        loop {
+            let walk = Walk::ById(from);
+            let found = self.backend.scroll(collection, filter.clone(), walk, CHUNK, false).await?;
+            for point in &found.points {
+                all.push(point::decode(point)?);
+            }
+            from = next_id(found.next)?;
+            if from.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+
+    async fn visible(&self, viewer: &Viewer, collection: Collection) -> Result<u64, StoreError> {
+        match ScopedFilter::readable(viewer, collection) {
+            Some(filter) => self.backend.count(collection, filter).await,
+            None => Ok(0),
+        }
+    }
+}
+
+/// Start, steps by index, completion.
+fn place(event: &Event) -> (u8, u32) {
+    match &event.body {
+        EventBody::Started(_) => (0, 0),
+        EventBody::Step(step) => (1, step.step_index),
+        EventBody::Completed(_) => (2, 0),
+    }
+}
+
+#[async_trait]
+impl MemoryStore for Store {
+    async fn prepare(&self, embedder: &EmbedderId) -> Result<(), StoreError> {
+        schema::prepare(&self.backend, embedder).await
+    }
+
+    async fn append_events(&self, events: &[Event]) -> Result<(), StoreError> {
+        write::records(&self.backend, Collection::Events, events, Overwrite::Never).await
+    }
+
+    async fn events(&self, scope: &Scope, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
+        let filter = ScopedFilter::exactly(scope).and(Condition::matches(field::TRACE_ID, trace.to_string()));
+        let mut events: Vec<Event> = self.all(Collection::Events, filter).await?;
+        if let Some(event) = events.iter().find(|e| e.scope != *scope) {
+            return Err(StoreError::Corrupt(format!("event {} is not of the asked scope", event.event_id)));
+        }
+        events.sort_by_key(|e| (place(e), e.recorded_at, e.event_id));
+        Ok(events)
+    }
+
+    async fn upsert(&self, memories: &[Encoded<Memory>]) -> Result<(), StoreError> {
+        write::memories(&self.backend, memories).await
+    }
+
+    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Hit>, StoreError> {
+        search::search(&self.backend, viewer, search).await
+    }
+
+    async fn get(
+        &self,
+        viewer: &Viewer,
+        kind: MemoryKind,
+        id: MemoryId,
+    ) -> Result<Option<Memory>, StoreError> {
+        self.one(viewer, Collection::of(kind), id.0).await
+    }
+
+    async fn list(
+        &self,
+        viewer: &Viewer,
+        kind: MemoryKind,
+        page: &PageRequest,
+    ) -> Result<Page<Memory>, StoreError> {
+        page::page(&self.backend, viewer, Collection::of(kind), page, |all| all).await
+    }
+
+    async fn experience(&self, viewer: &Viewer, trace: &TraceId) -> Result<Option<Experience>, StoreError> {
+        let id = MemoryId::experience(&viewer.tenant, trace);
+        match self.get(viewer, MemoryKind::Experience, id).await? {
+            Some(Memory::Experience(experience)) => Ok(Some(*experience)),
+            _ => Ok(None),
+        }
+    }
+
+    async fn put_evaluation_record(&self, record: &EvaluationRecord) -> Result<(), StoreError> {
+        let record = std::slice::from_ref(record);
+        write::records(&self.backend, Collection::Evaluations, record, Overwrite::Any).await
+    }
+
+    async fn evaluation_record(
+        &self,
+        viewer: &Viewer,
+        trace: &TraceId,
+    ) -> Result<Option<EvaluationRecord>, StoreError> {
+        self.one(viewer, Collection::Evaluations, evaluation_key(&viewer.tenant, trace)).await
+    }
+
+    async fn unfinished_evaluations(
+        &self,
+        viewer: &Viewer,
+        page: &PageRequest,
+    ) -> Result<Page<EvaluationRecord>, StoreError> {
+        let unfinished = Condition::matches(field::STATE, vec![WAITING.to_owned(), FAILED.to_owned()]);
+        page::page(&self.backend, viewer, Collection::Evaluations, page, |all| all.and(unfinished)).await
+    }
+
+    async fn put_receipt(&self, receipt: &Receipt) -> Result<(), StoreError> {
+        let receipt = std::slice::from_ref(receipt);
+        write::records(&self.backend, Collection::Receipts, receipt, Overwrite::Any).await
+    }
+
+    async fn receipt(&self, viewer: &Viewer, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
+        self.one(viewer, Collection::Receipts, id.0).await
+    }
+
+    async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError> {
+        write::evidence(&self.backend, evidence).await
+    }
+
+    async fn evidence(&self, viewer: &Viewer, memory: MemoryId) -> Result<Vec<Evidence>, StoreError> {
+        let Some(filter) = ScopedFilter::readable(viewer, Collection::Evidence) else {
+            return Ok(Vec::new());
+        };
+        let filter = filter.and(Condition::matches(field::MEMORY_ID, memory.to_string()));
+        let mut lines: Vec<Evidence> = self.all(Collection::Evidence, filter).await?;
+        if let Some(line) = lines.iter().find(|line| !line.is_visible_to(viewer)) {
+            return Err(StoreError::Corrupt(format!("evidence {} is outside of the asked scope", line.id)));
+        }
+        lines.sort_by_key(|line| (line.at, line.id));
+        Ok(lines)
+    }
+
+    async fn stats(&self, viewer: &Viewer) -> Result<StoreStats, StoreError> {
+        let count = |collection| self.visible(viewer, collection);
+        let (events, experiences, steps, failure_patterns, lessons, facts) = futures::try_join!(
+            count(Collection::Events),
+            count(Collection::Trajectories),
+            count(Collection::Steps),
+            count(Collection::FailurePatterns),
+            count(Collection::Lessons),
+            count(Collection::Facts),
+        )?;
+        Ok(StoreStats { events, experiences, steps, failure_patterns, lessons, facts })
+    }
+}

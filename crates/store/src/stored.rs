@@ -1,0 +1,253 @@
+//! What each record shows of itself in the open, and under which key it is kept.
+
+use hindsight_codec::RecordBody;
+use hindsight_types::{
+    EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Memory,
+    OutcomeStatus, Receipt, Scope, Stage, Verdict, Viewer,
+};
+use uuid::Uuid;
+
+use crate::{collection::Collection, field, fields::Fields};
+
+/// A record that the store keeps.
+pub(crate) trait Stored: Sized {
+    fn collection(&self) -> Collection;
+    fn scope(&self) -> &Scope;
+    /// Unique within the tenant.
+    fn key(&self) -> Uuid;
+    /// What is filtered and sorted on.
+    fn fields(&self, fields: &mut Fields);
+    fn to_body(&self) -> RecordBody;
+    /// `None`: a record of another kind.
+    fn from_body(body: RecordBody) -> Option<Self>;
+
+    fn is_visible_to(&self, viewer: &Viewer) -> bool {
+        viewer.may_see(self.scope())
+    }
+}
+
+/// Under which key the state of a trace's evaluation is kept.
+pub(crate) fn evaluation_key(tenant: &hindsight_types::TenantId, trace: &hindsight_types::TraceId) -> Uuid {
+    EventId::derived(tenant, trace, "evaluation").0
+}
+
+macro_rules! body {
+    ($variant:ident) => {
+        fn scope(&self) -> &Scope {
+            &self.scope
+        }
+
+        fn to_body(&self) -> RecordBody {
+            RecordBody::$variant(self.clone())
+        }
+
+        fn from_body(body: RecordBody) -> Option<Self> {
+            match body {
+                RecordBody::$variant(record) => Some(record),
+                _ => None,
+            }
+        }
+    };
+}
+
+impl Stored for Event {
+    body!(Event);
+
+    fn collection(&self) -> Collection {
+        Collection::Events
+    }
+
+    fn key(&self) -> Uuid {
+        self.event_id.0
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.text(field::TRACE_ID, self.trace_id.as_str());
+        fields.time(field::RECORDED_AT, self.recorded_at);
+        match &self.body {
+            EventBody::Started(started) => fields.id(field::SESSION, started.session.as_ref()),
+            EventBody::Step(step) => fields.integer(field::STEP_INDEX, step.step_index.into()),
+            EventBody::Completed(_) => {}
+        }
+    }
+}
+
+impl Stored for EvaluationRecord {
+    body!(Evaluation);
+
+    fn collection(&self) -> Collection {
+        Collection::Evaluations
+    }
+
+    fn key(&self) -> Uuid {
+        evaluation_key(&self.scope.tenant, &self.trace_id)
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.text(field::TRACE_ID, self.trace_id.as_str());
+        fields.text(field::STATE, state(&self.state));
+        fields.time(field::UPDATED_AT, self.updated_at);
+    }
+}
+
+impl Stored for Receipt {
+    body!(Receipt);
+
+    fn collection(&self) -> Collection {
+        Collection::Receipts
+    }
+
+    fn key(&self) -> Uuid {
+        self.id.0
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.time(field::AT, self.at);
+    }
+}
+
+impl Stored for Evidence {
+    body!(Evidence);
+
+    fn collection(&self) -> Collection {
+        Collection::Evidence
+    }
+
+    fn key(&self) -> Uuid {
+        self.id.0
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.text(field::MEMORY_ID, &self.memory_id.to_string());
+        fields.text(field::TRACE_ID, self.trace_id.as_str());
+        fields.text(field::VERDICT, verdict(self.verdict));
+        fields.time(field::AT, self.at);
+    }
+}
+
+impl Stored for Memory {
+    fn collection(&self) -> Collection {
+        Collection::of(self.kind())
+    }
+
+    fn scope(&self) -> &Scope {
+        self.scope()
+    }
+
+    fn key(&self) -> Uuid {
+        self.id().0
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        match self {
+            Self::Fact(m) => {
+                fields.id(field::USER, m.scope.user());
+                fields.text(field::STATUS, status(m.status));
+                fields.text(field::INTENT, &m.intent);
+                fields.texts(field::ENTITIES, &m.entities);
+                fields.time(field::OCCURRED_AT, m.occurred_at);
+                if let Some(at) = m.expires_at {
+                    fields.time(field::EXPIRES_AT, at);
+                }
+            }
+            Self::Experience(m) => {
+                let t = &m.trajectory;
+                fields.text(field::TRACE_ID, t.trace_id.as_str());
+                fields.id(field::USER, t.user.as_ref());
+                fields.id(field::AGENT, t.agent.as_ref());
+                fields.id(field::TASK_TYPE, t.task_type.as_ref());
+                fields.texts(field::ENVIRONMENT, &t.environment.tags);
+                fields.text(field::OUTCOME, outcome(m.evaluation.outcome));
+                fields.flag(field::WORTH_REFERENCE, m.evaluation.worth_reference);
+                fields.texts(field::ENTITIES, &m.entities);
+                fields.time(field::ENDED_AT, t.ended_at);
+            }
+            Self::Lesson(m) => {
+                fields.id(field::USER, m.scope.user());
+                fields.id(field::TASK_TYPE, m.task_type.as_ref());
+                fields.text(field::STAGE, stage(m.stage));
+                fields.texts(field::ENVIRONMENT, &m.environment.tags);
+                fields.time(field::CREATED_AT, m.created_at);
+            }
+            Self::FailurePattern(m) => {
+                fields.text(field::ACTION_NAME, &m.action_name);
+                fields.texts(field::ENVIRONMENT, &m.environment.tags);
+                fields.time(field::LAST_SEEN, m.last_seen);
+            }
+            Self::Step(m) => {
+                fields.text(field::TRACE_ID, m.trace_id.as_str());
+                fields.integer(field::STEP_INDEX, m.step_index.into());
+                fields.text(field::STEP_EVALUATION, m.label.as_str());
+                fields.text(field::ACTION_NAME, &m.action_name);
+                fields.text(field::OUTCOME, outcome(m.outcome));
+                fields.time(field::RECORDED_AT, m.recorded_at);
+            }
+        }
+    }
+
+    fn to_body(&self) -> RecordBody {
+        RecordBody::Memory(self.clone())
+    }
+
+    fn from_body(body: RecordBody) -> Option<Self> {
+        match body {
+            RecordBody::Memory(memory) => Some(memory),
+            _ => None,
+        }
+    }
+
+    /// A fact is only ever for the very user it is about.
+    fn is_visible_to(&self, viewer: &Viewer) -> bool {
+        let own = !matches!(self, Self::Fact(_)) || self.scope().user().is_some();
+        own && viewer.may_see(self.scope())
+    }
+}
+
+// Keywords at rest.
+
+pub(crate) const OBSOLETE: &str = "obsolete";
+pub(crate) const WAITING: &str = "waiting";
+pub(crate) const FAILED: &str = "failed";
+
+fn status(status: FactStatus) -> &'static str {
+    match status {
+        FactStatus::Open => "open",
+        FactStatus::Resolved => "resolved",
+        FactStatus::Obsolete => OBSOLETE,
+    }
+}
+
+fn outcome(status: OutcomeStatus) -> &'static str {
+    match status {
+        OutcomeStatus::Success => "success",
+        OutcomeStatus::Partial => "partial",
+        OutcomeStatus::Failure => "failure",
+        OutcomeStatus::Unknown => "unknown",
+    }
+}
+
+fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Candidate => "candidate",
+        Stage::Canary => "canary",
+        Stage::Active => "active",
+        Stage::Retired => "retired",
+    }
+}
+
+fn state(state: &EvaluationState) -> &'static str {
+    match state {
+        EvaluationState::Waiting { .. } => WAITING,
+        EvaluationState::Judged => "judged",
+        EvaluationState::Skipped { .. } => "skipped",
+        EvaluationState::Failed { .. } => FAILED,
+    }
+}
+
+pub(crate) fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Supported => "supported",
+        Verdict::Refuted => "refuted",
+        Verdict::Ignored => "ignored",
+    }
+}
