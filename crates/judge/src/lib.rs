@@ -1,1 +1,47 @@
-//! Placeholder.
+//! Looks back over a finished run: labels every step, says what the run was worth, and distils what is
+//! worth keeping. Pure: no I/O, no model, no clock of its own.
+//!
+//! ```text
+//! evaluate(&trajectory, now) -> Evaluation            labels, reasons, summary
+//! distil::distil(&trajectory, &evaluation, now)       lessons and failure patterns
+//! signature::error_signature(observation)             the key under which the same failure meets itself
+//! ```
+
+mod canon;
+pub mod distil;
+pub mod effect;
+pub mod signature;
+pub mod slice;
+mod token;
+
+use hindsight_types::{
+    ActionType, Evaluation, OutcomeStatus, StepEvaluation, StepLabel, Timestamp, Trajectory,
+};
+
+/// Name and version of the judge, as recorded in every evaluation.
+pub const SLICE_JUDGE: &str = "slice/1";
+
+/// Judges a run with the slice judge. `steps` must carry their status; redaction and digest come before.
+pub fn evaluate(t: &Trajectory, now: Timestamp) -> Evaluation {
+    let steps = slice::judge(t).steps;
+    Evaluation {
+        judge: SLICE_JUDGE.to_owned(),
+        outcome: t.outcome.resolved(),
+        summary: distil::summary(t, &steps),
+        worth_reference: worth_reference(t, &steps),
+        steps,
+        evaluated_at: now,
+    }
+}
+
+/// A run is worth showing when it did not fail and something it did was needed for what it reached.
+fn worth_reference(t: &Trajectory, labels: &[StepEvaluation]) -> bool {
+    let acted = t.steps.iter().zip(labels).any(|(s, l)| {
+        s.action_type == ActionType::ToolCall && l.label == StepLabel::Necessary && l.confidence >= 0.5
+    });
+    match t.outcome.resolved() {
+        OutcomeStatus::Success | OutcomeStatus::Partial => acted,
+        OutcomeStatus::Failure => false,
+        OutcomeStatus::Unknown => acted && !t.outcome.conclusion.trim().is_empty(),
+    }
+}

@@ -1,0 +1,71 @@
+//! When two calls, or two results, are the same.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use hindsight_types::Step;
+use serde_json::Value;
+
+use crate::signature;
+
+/// Results at least this long, as JSON, describe a state and not merely an acknowledgement.
+const STATE_BYTES: usize = 40;
+
+pub(crate) fn hash_of(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The same tool with the same arguments, whatever their spacing and the order of their keys.
+pub(crate) fn call(step: &Step, arguments: Option<&Value>) -> u64 {
+    match arguments {
+        // Objects are kept sorted by key, so the rendering is canonical.
+        Some(value) => hash_of((&step.action_name, value.to_string())),
+        None => hash_of((&step.action_name, squeezed(&step.action_detail))),
+    }
+}
+
+/// The same result, but for what changes from one look to the next: times, counters, generated ids.
+pub(crate) fn result(text: &str) -> u64 {
+    hash_of(signature::normalise(text))
+}
+
+/// The state that a result shows, when it is a JSON object or list of some size.
+pub(crate) fn state(text: &str) -> Option<u64> {
+    if text.len() < STATE_BYTES || !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    serde_json::from_str::<Value>(text).ok().map(|v| hash_of(v.to_string()))
+}
+
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Values of arguments that say which thing is meant: those under keys such as `id`, `name`, `path`.
+pub(crate) fn identity(arguments: &Value) -> Vec<String> {
+    const KEYS: [&str; 12] = [
+        "id",
+        "name",
+        "path",
+        "file",
+        "filename",
+        "key",
+        "host",
+        "service",
+        "namespace",
+        "url",
+        "target",
+        "resource",
+    ];
+    let Some(map) = arguments.as_object() else { return Vec::new() };
+    map.iter()
+        .filter(|(k, _)| {
+            let k = k.to_lowercase();
+            KEYS.iter().any(|end| {
+                k == *end || k.ends_with(&format!("_{end}")) || k.ends_with("编号") || k.ends_with("名称")
+            })
+        })
+        .map(|(k, v)| format!("{k}={v}"))
+        .collect()
+}

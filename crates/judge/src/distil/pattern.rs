@@ -1,0 +1,128 @@
+//! Failure patterns: what fails, why, and what worked instead.
+
+use std::collections::HashMap;
+
+use hindsight_types::{ActionType, Evaluation, FailurePattern, MemoryId, StepLabel, Timestamp, Trajectory};
+
+use crate::effect::{self, Effect};
+use crate::signature;
+
+use super::phrase::{self, Judged};
+
+/// Most steps after a failure in which its remedy is looked for.
+const HORIZON: usize = 40;
+/// Most steps taken as the remedy.
+const REMEDY: usize = 3;
+
+/// A failure and how the run got past it.
+#[derive(Debug, Clone)]
+pub(super) struct Episode<'a> {
+    pub(super) tool: &'a str,
+    pub(super) signature: String,
+    pub(super) failed: Judged<'a>,
+    pub(super) message: &'a str,
+    /// Other calls that failed the same way.
+    pub(super) again: usize,
+    /// The necessary steps between the failure and the success, the success last. Empty: never solved.
+    pub(super) remedy: Vec<Judged<'a>>,
+}
+
+/// The failures of a run, one per tool and signature, in the order in which they came first.
+pub(super) fn episodes<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Vec<Episode<'a>> {
+    let all: Vec<Judged<'a>> = phrase::judged(t, &evaluation.steps).collect();
+    let mut seen: HashMap<(&str, String), usize> = HashMap::new();
+    let mut out: Vec<Episode<'a>> = Vec::new();
+    for (at, failed) in all.iter().enumerate().filter(|(_, j)| j.verdict.label == StepLabel::Failed) {
+        let signature = signature::error_signature(&failed.step.observation);
+        if failed.step.action_type != ActionType::ToolCall || signature.is_empty() {
+            continue;
+        }
+        let key = (failed.step.action_name.as_str(), signature.clone());
+        // The last of several tries is the one whose remedy counts.
+        let remedy = remedy(&all, at);
+        match seen.get(&key).and_then(|n| out.get_mut(*n)) {
+            Some(episode) => {
+                episode.again += 1;
+                episode.remedy = remedy;
+            }
+            None => {
+                seen.insert(key, out.len());
+                let message = signature::error_message(&failed.step.observation);
+                out.push(Episode {
+                    tool: &failed.step.action_name,
+                    signature,
+                    failed: *failed,
+                    message,
+                    again: 0,
+                    remedy,
+                });
+            }
+        }
+    }
+    out
+}
+
+/// What led to success after a failure: the next call of the same tool that was necessary, with the
+/// necessary changes before it; or, where the tool was not used again, the next necessary change.
+fn remedy<'a>(all: &[Judged<'a>], failed: usize) -> Vec<Judged<'a>> {
+    let later = all.get(failed + 1..all.len().min(failed + 1 + HORIZON)).unwrap_or_default();
+    let needed = |j: &&Judged<'a>| {
+        j.verdict.label == StepLabel::Necessary && j.step.action_type == ActionType::ToolCall
+    };
+    let tool = &all[failed].step.action_name;
+    let same_tool = later.iter().position(|j| j.step.action_name == *tool && needed(&j) && !is_think(j));
+    let worked =
+        same_tool.or_else(|| later.iter().position(|j| needed(&j) && effect::classify(j.step).is_write()));
+    let Some(worked) = worked else { return Vec::new() };
+    let mut path: Vec<Judged<'a>> = later[..worked]
+        .iter()
+        .filter(|j| needed(j) && effect::classify(j.step).is_write())
+        .copied()
+        .collect();
+    path.push(later[worked]);
+    path.split_off(path.len().saturating_sub(REMEDY))
+}
+
+fn is_think(j: &Judged<'_>) -> bool {
+    effect::classify(j.step) == Effect::Think
+}
+
+pub(super) fn patterns(t: &Trajectory, episodes: &[Episode<'_>], now: Timestamp) -> Vec<FailurePattern> {
+    episodes.iter().map(|e| pattern(t, e, now)).collect()
+}
+
+fn pattern(t: &Trajectory, e: &Episode<'_>, now: Timestamp) -> FailurePattern {
+    let seen_at = e.failed.step.ended_at.or(e.failed.step.started_at).unwrap_or(t.ended_at).min(now);
+    let key = format!("{}\u{1f}{}", e.tool, e.signature);
+    FailurePattern {
+        id: MemoryId::failure_pattern(&t.scope.tenant, &t.scope.visibility.keyword(), &key),
+        scope: t.scope.clone(),
+        action_name: e.tool.to_owned(),
+        signature: e.signature.clone(),
+        example: phrase::short(&e.failed.step.observation, 500),
+        action_detail: phrase::short(&e.failed.step.action_detail, 300),
+        cause: phrase::short(e.message, 300),
+        suggestion: suggestion(e),
+        environment: t.environment.clone(),
+        sources: vec![t.trace_id.clone()],
+        first_seen: seen_at,
+        last_seen: seen_at,
+    }
+}
+
+fn suggestion(e: &Episode<'_>) -> String {
+    if e.remedy.is_empty() {
+        let times = if e.again > 0 { format!(", {} times", e.again + 1) } else { String::new() };
+        return format!(
+            "Do not call {} again unchanged: it failed{times} and nothing in this run solved it. Check first: {}",
+            phrase::call(e.failed.step, 120),
+            phrase::short(e.message, 160)
+        );
+    }
+    format!("What worked in the same run: {}", steps(&e.remedy))
+}
+
+/// Calls in order, joined by `, then`.
+pub(super) fn steps(path: &[Judged<'_>]) -> String {
+    path.iter().map(|j| phrase::call(j.step, 160)).collect::<Vec<_>>().join(", then ")
+}

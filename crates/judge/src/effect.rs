@@ -1,0 +1,101 @@
+//! What a tool call does to the world: reads it, changes it, or only thinks.
+//!
+//! Nothing here knows a domain. The verb in the tool's name decides, then the verb in its command,
+//! method or statement, then what the result says was done.
+
+mod shell;
+mod verbs;
+
+use hindsight_types::{ActionType, Step};
+use serde_json::Value;
+
+/// How a write changes the world; decides what can undo or replace it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WriteKind {
+    /// Brings something new: create, book, send, charge.
+    Create,
+    /// Puts something into a given state, as a whole: set, scale, configure.
+    Put,
+    /// Changes something in part; several changes add up: update, edit, apply, deploy.
+    Change,
+    /// Takes something away: delete, cancel, refund.
+    Delete,
+    /// Takes back an earlier change: undo, rollback, revert.
+    Undo,
+    /// Happens and leaves nothing lasting: restart, reload, retry, flush.
+    Act,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    Read,
+    Write(WriteKind),
+    /// Works on what is known already: think, plan, calculate.
+    Think,
+    /// Hands in or hands over: submit, finish, escalate. A conclusion in the form of a call.
+    Finish,
+}
+
+impl Effect {
+    pub fn is_write(self) -> bool {
+        matches!(self, Self::Write(_))
+    }
+}
+
+/// Keys under which tools take a command line, a script or a statement.
+const COMMAND_KEYS: [&str; 9] =
+    ["command", "cmd", "script", "code", "sql", "statement", "bash", "shell", "input"];
+
+/// The effect of a step. Steps that are not tool calls think.
+pub fn classify(step: &Step) -> Effect {
+    if step.action_type != ActionType::ToolCall {
+        return Effect::Think;
+    }
+    let arguments = serde_json::from_str::<Value>(&step.action_detail).ok();
+    classify_call(&step.action_name, &step.action_detail, arguments.as_ref(), &step.observation)
+}
+
+pub(crate) fn classify_call(name: &str, detail: &str, arguments: Option<&Value>, result: &str) -> Effect {
+    if let Some(effect) = http_method(arguments) {
+        return effect;
+    }
+    let command = command_of(detail, arguments);
+    if let Some(command) = command.filter(|_| verbs::is_runner(name)) {
+        return shell::classify(&format!("{} {command}", verbs::program(name)));
+    }
+    if let Some(effect) = verbs::of_name(name) {
+        return effect;
+    }
+    command.and_then(shell::classify_known).or_else(|| verbs::of_result(result)).unwrap_or(Effect::Read)
+}
+
+/// The command line a call runs, if it runs one.
+pub(crate) fn command_of<'a>(detail: &'a str, arguments: Option<&'a Value>) -> Option<&'a str> {
+    match arguments {
+        Some(Value::Object(map)) => COMMAND_KEYS.iter().find_map(|k| map.get(*k)?.as_str()),
+        Some(Value::String(s)) => Some(s),
+        Some(_) => None,
+        None => Some(detail),
+    }
+}
+
+fn http_method(arguments: Option<&Value>) -> Option<Effect> {
+    let map = arguments?.as_object()?;
+    let method = map.get("method").or_else(|| map.get("http_method"))?.as_str()?;
+    match method.to_ascii_uppercase().as_str() {
+        "GET" | "HEAD" | "OPTIONS" => Some(Effect::Read),
+        "POST" => Some(Effect::Write(WriteKind::Create)),
+        "PUT" => Some(Effect::Write(WriteKind::Put)),
+        "PATCH" => Some(Effect::Write(WriteKind::Change)),
+        "DELETE" => Some(Effect::Write(WriteKind::Delete)),
+        _ => None,
+    }
+}
+
+/// The words of a tool's name that are not its verb: what it acts on.
+pub(crate) fn nouns(name: &str) -> Vec<String> {
+    verbs::words(name).into_iter().filter(|w| verbs::of_word(w).is_none()).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! The effect of a command line or an SQL statement, by its verb.
+
+use super::{Effect, WriteKind, verbs};
+
+const READERS: &str = "ls cat head tail grep egrep rg find ps top df du free uptime journalctl dmesg netstat ss lsof \
+    ping dig nslookup curl wget stat file wc sort uniq awk jq diff env printenv which whoami id date echo printf pwd \
+    history md5sum sha256sum test less more vmstat iostat nproc hostname traceroute nc telnet openssl pytest tree \
+    sleep true cd export source python python3 node xargs column cut tr ack realpath ip ifconfig";
+const PREFIXES: &str = "sudo time timeout nohup exec env command watch";
+const READ_SUBVERBS: &str = "get describe logs log top status diff show blame fetch ls ps images inspect stats events \
+    history list version info explain api-resources cluster-info can-i search view cat is-active is-enabled \
+    list-units rev-parse branch remote config-view template lint plan validate output port wait";
+/// Sub-commands that only name a group; the verb comes after them.
+const GROUPS: &str =
+    "rollout compose container image volume network system pod deployment stack service node auth";
+
+/// The effect of a whole command line: a write if any part of it writes.
+pub(super) fn classify(line: &str) -> Effect {
+    classify_known(line).unwrap_or(Effect::Read)
+}
+
+/// `None` when no part of the line has a verb that is known.
+pub(super) fn classify_known(line: &str) -> Option<Effect> {
+    let mut found = None;
+    for part in line.split(['\n', ';', '|', '&']).map(str::trim).filter(|p| !p.is_empty()).take(200) {
+        match part_effect(part) {
+            Some(Effect::Write(kind)) => return Some(Effect::Write(kind)),
+            Some(other) => found = found.or(Some(other)),
+            None => {}
+        }
+    }
+    found
+}
+
+fn part_effect(part: &str) -> Option<Effect> {
+    if redirects_to_file(part) {
+        return Some(Effect::Write(WriteKind::Put));
+    }
+    let mut words = part
+        .split_whitespace()
+        .filter(|w| !(w.contains('=') && !w.starts_with('-')))
+        .skip_while(|w| listed(PREFIXES, w) || w.parse::<u32>().is_ok());
+    let first = words.next()?;
+    let program = first.rsplit('/').next().unwrap_or(first).to_lowercase();
+    let rest: Vec<&str> = words.take(64).collect();
+    match program.as_str() {
+        "sed" | "perl" if !rest.iter().any(|w| w.starts_with("-i") || w.starts_with("--in-place")) => {
+            Some(Effect::Read)
+        }
+        "find" if rest.contains(&"-delete") => Some(Effect::Write(WriteKind::Delete)),
+        "curl" | "http" => Some(curl(&rest)),
+        "kubectl" | "docker" | "git" | "helm" | "systemctl" | "service" | "aws" | "gcloud" | "az"
+        | "terraform" | "podman" | "npm" | "pip" | "pip3" | "apt" | "apt-get" | "yum" | "brew" | "crictl"
+        | "docker-compose" | "supervisorctl" | "pm2" | "cargo" | "redis-cli" | "rabbitmqctl" | "consul"
+        | "nomad" => Some(subcommand(&rest)),
+        "select" | "show" | "explain" | "with" => Some(Effect::Read),
+        p if listed(READERS, p) => Some(Effect::Read),
+        p => verbs::of_word(p).or_else(|| verbs::of_name(p)),
+    }
+}
+
+/// `>` or `>>` to something that is neither a stream nor `/dev/null`.
+fn redirects_to_file(part: &str) -> bool {
+    let Some(at) = part.find('>') else { return false };
+    let before = &part[..at];
+    let quoted = before.matches(['"', '\'']).count() % 2 == 1;
+    let target = part[at..].trim_start_matches('>').trim_start();
+    let is_file =
+        target.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '~' | '$' | '"'));
+    is_file && !quoted && !target.starts_with("/dev/") && !before.trim_end().ends_with(['-', '='])
+}
+
+fn curl(rest: &[&str]) -> Effect {
+    let method = rest
+        .iter()
+        .zip(rest.iter().skip(1))
+        .find(|(a, _)| matches!(**a, "-X" | "--request"))
+        .map(|(_, m)| *m);
+    match method {
+        Some("GET" | "HEAD") => Effect::Read,
+        Some("DELETE") => Effect::Write(WriteKind::Delete),
+        Some("PUT") => Effect::Write(WriteKind::Put),
+        Some("PATCH") => Effect::Write(WriteKind::Change),
+        Some(_) => Effect::Write(WriteKind::Create),
+        None if rest.iter().any(|w| matches!(*w, "-d" | "--data" | "-F" | "--data-raw" | "--json")) => {
+            Effect::Write(WriteKind::Create)
+        }
+        None => Effect::Read,
+    }
+}
+
+fn subcommand(rest: &[&str]) -> Effect {
+    for word in rest.iter().filter(|w| !w.starts_with('-')) {
+        let word = word.to_lowercase();
+        if listed(READ_SUBVERBS, &word) {
+            return Effect::Read;
+        }
+        if listed(GROUPS, &word) {
+            continue;
+        }
+        match word.as_str() {
+            "run" | "exec" => return Effect::Read,
+            _ => {
+                if let Some(effect) = verbs::of_word(&word).or_else(|| verbs::of_name(&word)) {
+                    return effect;
+                }
+            }
+        }
+    }
+    Effect::Read
+}
+
+fn listed(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|w| w == word)
+}

@@ -1,0 +1,85 @@
+//! Error signatures: the same failure looks the same in every run.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Longest signature, in characters.
+const LONGEST: usize = 200;
+/// How much of an observation is searched for its error.
+const SEARCHED: usize = 64 * 1024;
+
+/// What varies from run to run, and what it is replaced by. The order matters: larger shapes first.
+static VARIABLE: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
+    [
+        (r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),
+        (r"\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2})?([.,]\d+)?)?(Z|[+-]\d{2}:?\d{2})?", "<time>"),
+        (r"\b\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?\b", "<time>"),
+        (r"[\w.+-]+@[\w-]+\.[\w.]+", "<mail>"),
+        (r"\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b", "<addr>"),
+        (r"\b(https?|wss?|amqps?|postgres(ql)?|mysql|redis)://[^\s,;)'\u{22}]+", "<url>"),
+        (r"(~|\.{1,2})?(/[\w.@+-]+){2,}/?", "<path>"),
+        (r"\b[A-Za-z]:\\[\w.\\-]+", "<path>"),
+        (r"(?i)\b0x[0-9a-f]+\b", "<hex>"),
+        // Words that mix letters and digits, and long hexadecimal ones, are generated.
+        (r"\b[\w-]*[A-Za-z][\w-]*\d[\w-]*\b|\b[\w-]*\d[\w-]*[A-Za-z][\w-]*\b", "<id>"),
+        (r"(?i)\b[0-9a-f]{12,}\b", "<id>"),
+        (r"\d+([.,]\d+)*", "<n>"),
+    ]
+    .into_iter()
+    .filter_map(|(pattern, name)| Regex::new(pattern).ok().map(|r| (r, name)))
+    .collect()
+});
+
+static TROUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?ix)\b(error|errors|exception|fail(ed|ure|s|ing)?|fatal|panic(ked)?|traceback|denied|refused|timed?\s?out|
+        not\ found|no\ such|cannot|can't|unable|invalid|unhealthy|crash\w*|oom\w*|killed|unavailable|unauthorized|forbidden|
+        conflict|exceed(ed|s)?|exhausted|no\ space|missing|unknown|rejected|degraded|back-?off\w*|evicted|5\d\d)\b
+        |错误|失败|异常|超时|拒绝|不存在|无法|找不到|崩溃|已满|不足|告警|不可用|冲突|无效|报错",
+    )
+    .ok()
+});
+
+/// Whether a line speaks of trouble.
+pub(crate) fn is_trouble(line: &str) -> bool {
+    TROUBLE.as_ref().is_some_and(|r| r.is_match(line))
+}
+
+/// Text with ids, numbers, times, addresses and paths replaced by their kind, and white space squeezed.
+pub fn normalise(text: &str) -> String {
+    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (pattern, name) in VARIABLE.iter() {
+        if let std::borrow::Cow::Owned(changed) = pattern.replace_all(&text, *name) {
+            text = changed;
+        }
+    }
+    text
+}
+
+/// The line of an observation that says what went wrong: the first that speaks of trouble, in a
+/// traceback its last; else the first line.
+pub fn error_message(observation: &str) -> &str {
+    let searched = head(observation, SEARCHED);
+    let mut lines = searched.lines().map(str::trim).filter(|l| !l.is_empty());
+    if searched.contains("Traceback (most recent call last)") {
+        let last = searched.lines().rev().map(str::trim).find(|l| !l.is_empty() && is_trouble(l));
+        return last.unwrap_or_default();
+    }
+    let first = lines.clone().next().unwrap_or_default();
+    lines.find(|l| is_trouble(l)).unwrap_or(first)
+}
+
+/// The signature of the error that an observation reports; stable across runs. Empty when there is none.
+pub fn error_signature(observation: &str) -> String {
+    let normal = normalise(head(error_message(observation), 4 * LONGEST)).to_lowercase();
+    head(&normal, LONGEST).to_owned()
+}
+
+/// At most `n` characters from the start.
+pub(crate) fn head(text: &str, n: usize) -> &str {
+    text.char_indices().nth(n).map_or(text, |(i, _)| &text[..i])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! How a run ended: with which words, and whether its failure is explained by work it never finished.
+
+use hindsight_types::{OutcomeStatus, Trajectory};
+
+use crate::effect::Effect;
+
+use super::view::View;
+
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) status: OutcomeStatus,
+    /// The step that concludes: the agent's last words, or the call that hands in the result.
+    pub(super) conclusion: Option<usize>,
+    /// Why the run failed without any of its standing writes being at fault.
+    pub(super) unfinished: Option<String>,
+}
+
+impl Ending {
+    pub(super) fn of(t: &Trajectory, views: &[View<'_>]) -> Self {
+        let status = t.outcome.resolved();
+        let conclusion = conclusion(views);
+        let unfinished = cut_off(t, views).or_else(|| given_up(views));
+        Self { status, conclusion, unfinished }
+    }
+}
+
+fn conclusion(views: &[View<'_>]) -> Option<usize> {
+    let last = views.iter().rposition(|v| !v.is_user())?;
+    (views[last].is_words() || views[last].effect == Effect::Finish).then_some(last)
+}
+
+/// The run stops in the middle: after a call whose result nobody took up, or at a request nobody answered.
+fn cut_off(t: &Trajectory, views: &[View<'_>]) -> Option<String> {
+    let last = views.last()?;
+    if last.is_user() {
+        return (views.len() > 1 && !closes(&last.step.action_detail))
+            .then(|| format!("the run stops at {}, which nobody answered", last.named()));
+    }
+    let said_elsewhere = !t.outcome.conclusion.trim().is_empty()
+        && !views.iter().any(|v| v.step.action_detail.contains(t.outcome.conclusion.trim()));
+    let open = last.is_tool() && last.effect != Effect::Finish && !said_elsewhere;
+    open.then(|| format!("the run stops after {} without a conclusion", last.named()))
+}
+
+/// The last attempts at something all failed, and it was never done.
+fn given_up(views: &[View<'_>]) -> Option<String> {
+    let attempt = views.iter().rev().find(|v| v.effect.is_write())?;
+    attempt
+        .failed()
+        .then(|| format!("its last attempt to act, {}, failed and never succeeded", attempt.named()))
+}
+
+/// Whether the user's last words end the talk: thanks, a goodbye, or next to nothing.
+fn closes(words: &str) -> bool {
+    const CLOSING: [&str; 16] = [
+        "thank",
+        "bye",
+        "that's all",
+        "that is all",
+        "that will be all",
+        "perfect",
+        "great",
+        "stop",
+        "done",
+        "谢谢",
+        "多谢",
+        "再见",
+        "没有了",
+        "没别的",
+        "好了",
+        "可以了",
+    ];
+    let lower = words.to_lowercase();
+    let short = words.split_whitespace().count() <= 2 && words.chars().count() <= 16;
+    short || CLOSING.iter().any(|c| lower.contains(c))
+}

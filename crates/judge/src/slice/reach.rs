@@ -1,0 +1,104 @@
+//! The walk back: what the conclusion and the standing writes could not have been reached without.
+
+use std::collections::VecDeque;
+
+use crate::effect::Effect;
+use crate::token::TokenId;
+
+use super::ending::Ending;
+use super::fate::{Fate, Fates};
+use super::provenance::{Edge, Provenance, Why};
+use super::view::View;
+
+/// How a step was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Via {
+    /// It concludes the run.
+    Concludes,
+    /// It changed something, and the change stands.
+    Stands,
+    /// The stated result of the run uses what it showed.
+    Result(TokenId),
+    /// A reached step needed it.
+    Step { by: usize, why: Why },
+    /// It looked at what a standing write had changed, before the run concluded.
+    Checks(usize),
+    /// It is what the agent had last looked at when it concluded, and nothing else explains the conclusion.
+    Nearest,
+}
+
+pub(super) struct Reach {
+    pub(super) via: Vec<Option<Via>>,
+    pub(super) work: u64,
+}
+
+impl Reach {
+    pub(super) fn walk(
+        views: &[View<'_>],
+        provenance: &Provenance,
+        fates: &Fates,
+        ending: &Ending,
+        said: &[TokenId],
+    ) -> Self {
+        let mut reach = Self { via: vec![None; views.len()], work: 0 };
+        let mut queue = VecDeque::new();
+        for (at, via) in roots(views, provenance, fates, ending, said) {
+            reach.mark(at, via, &mut queue);
+        }
+        reach.follow(&mut queue, provenance, fates);
+        for (at, via) in reach.without_link(views, ending) {
+            reach.mark(at, via, &mut queue);
+        }
+        reach.follow(&mut queue, provenance, fates);
+        reach
+    }
+
+    fn mark(&mut self, at: usize, via: Via, queue: &mut VecDeque<usize>) {
+        if self.via[at].is_none() {
+            self.via[at] = Some(via);
+            queue.push_back(at);
+        }
+    }
+
+    fn follow(&mut self, queue: &mut VecDeque<usize>, provenance: &Provenance, fates: &Fates) {
+        while let Some(by) = queue.pop_front() {
+            for Edge { on, why } in &provenance.edges[by] {
+                self.work += 1;
+                // That a mistake was taken back does not make the mistake needed.
+                if fates.undoes.get(&by) != Some(on) {
+                    self.mark(*on, Via::Step { by, why: *why }, queue);
+                }
+            }
+        }
+    }
+
+    /// Reads that support the conclusion though no token shows it.
+    fn without_link(&self, views: &[View<'_>], ending: &Ending) -> Vec<(usize, Via)> {
+        let Some(end) = ending.conclusion else { return Vec::new() };
+        let read =
+            |at: &usize| views[*at].effect == Effect::Read && views[*at].is_tool() && !views[*at].failed();
+        if let Some(write) = views.iter().rposition(|v| v.writes().is_some()) {
+            let about = |at: &usize| views[*at].target.iter().any(|t| views[write].target.contains(t));
+            return (write + 1..end).filter(read).filter(about).map(|at| (at, Via::Checks(write))).collect();
+        }
+        if views.iter().zip(&self.via).any(|(v, via)| v.is_tool() && via.is_some()) {
+            return Vec::new();
+        }
+        let last = (0..end).rev().skip_while(|at| !read(at));
+        last.take_while(read).map(|at| (at, Via::Nearest)).collect()
+    }
+}
+
+fn roots(
+    views: &[View<'_>],
+    provenance: &Provenance,
+    fates: &Fates,
+    ending: &Ending,
+    said: &[TokenId],
+) -> Vec<(usize, Via)> {
+    let mut roots: Vec<(usize, Via)> = ending.conclusion.map(|at| (at, Via::Concludes)).into_iter().collect();
+    let standing = |at: &usize| views[*at].writes().is_some() && fates.of[*at] == Fate::Stands;
+    roots.extend((0..views.len()).filter(standing).map(|at| (at, Via::Stands)));
+    roots.extend(said.iter().filter_map(|t| provenance.shown_by(*t).map(|at| (at, Via::Result(*t)))));
+    roots
+}

@@ -1,0 +1,107 @@
+//! What the slice looks at in each step.
+
+use hindsight_types::{ActionType, Step, StepStatus, Trajectory};
+use serde_json::Value;
+
+use crate::canon;
+use crate::effect::{self, Effect, WriteKind};
+use crate::token::{TokenId, Tokens};
+
+#[derive(Debug)]
+pub(super) struct View<'t> {
+    pub(super) step: &'t Step,
+    pub(super) effect: Effect,
+    /// Same call, same value.
+    pub(super) call: u64,
+    /// Same result but for times and counters, same value.
+    pub(super) result: u64,
+    /// The state the result shows, exactly.
+    pub(super) state: Option<u64>,
+    /// Tokens of the arguments: what the step acts on.
+    pub(super) target: Vec<TokenId>,
+    /// Tokens of the arguments, the decision and the reflection.
+    pub(super) uses: Vec<TokenId>,
+    /// Tool and named thing, for writes that put a thing into a state.
+    pub(super) identity: Option<u64>,
+    /// What the tool's name says it acts on.
+    pub(super) nouns: Vec<String>,
+}
+
+impl<'t> View<'t> {
+    pub(super) fn all(t: &'t Trajectory, tokens: &mut Tokens) -> Vec<Self> {
+        t.steps.iter().map(|s| Self::of(s, tokens)).collect()
+    }
+
+    fn of(step: &'t Step, tokens: &mut Tokens) -> Self {
+        let arguments = serde_json::from_str::<Value>(&step.action_detail).ok().filter(|v| !v.is_number());
+        let tool = step.action_type == ActionType::ToolCall;
+        let effect = if tool {
+            effect::classify_call(
+                &step.action_name,
+                &step.action_detail,
+                arguments.as_ref(),
+                &step.observation,
+            )
+        } else {
+            Effect::Think
+        };
+        let target = if tool && effect != Effect::Think {
+            tokens.of_arguments(&step.action_detail)
+        } else {
+            tokens.of_prose(&step.action_detail)
+        };
+        let mut uses = target.clone();
+        let decision = step.decision.iter().flat_map(|d| [d.chosen.as_str(), d.rationale.as_str()]);
+        for text in decision.chain([step.reflection.as_str()]) {
+            uses.extend(tokens.of_prose(text));
+        }
+        let ids = arguments.as_ref().map(canon::identity).unwrap_or_default();
+        Self {
+            step,
+            effect,
+            call: canon::call(step, arguments.as_ref()),
+            result: canon::result(crate::signature::head(&step.observation, 20_000)),
+            state: canon::state(&step.observation),
+            target,
+            uses,
+            identity: (!ids.is_empty()).then(|| canon::hash_of((&step.action_name, ids))),
+            nouns: if tool { effect::nouns(&step.action_name) } else { Vec::new() },
+        }
+    }
+
+    pub(super) fn is_tool(&self) -> bool {
+        self.step.action_type == ActionType::ToolCall
+    }
+
+    pub(super) fn is_user(&self) -> bool {
+        self.step.action_type == ActionType::UserInput
+    }
+
+    pub(super) fn is_words(&self) -> bool {
+        self.step.action_type == ActionType::LlmReasoning
+    }
+
+    pub(super) fn failed(&self) -> bool {
+        self.step.status == StepStatus::Error
+    }
+
+    /// A call that came back without an error and changed something.
+    pub(super) fn writes(&self) -> Option<WriteKind> {
+        match self.effect {
+            Effect::Write(kind) if !self.failed() => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// How the step is named in a rationale: `step 7 (cancel_reservation)`.
+    pub(super) fn named(&self) -> String {
+        let n = self.step.step_index;
+        match self.step.action_type {
+            ActionType::ToolCall => {
+                format!("step {n} ({})", crate::signature::head(&self.step.action_name, 60))
+            }
+            ActionType::LlmReasoning => format!("step {n} (the agent's words)"),
+            ActionType::UserInput => format!("step {n} (the user's words)"),
+        }
+    }
+}
