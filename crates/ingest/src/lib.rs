@@ -1,1 +1,18 @@
-//! Placeholder.
+//! What happens to a run before it is judged: checked, freed of secrets, put together from its events,
+//! gated, reduced to what matters. Pure logic: no I/O, no clock.
+
+pub mod assemble;
+pub mod digest;
+pub mod entities;
+pub mod environment;
+pub mod gate;
+pub mod redact;
+pub mod status;
+pub mod validate;
+
+mod pattern;
+#[cfg(test)]
+mod testing;
+
+pub use assemble::{Assembly, Gap, assemble, split};
+pub use gate::{GateDecision, GateSettings, gate};

@@ -1,0 +1,87 @@
+use hindsight_types::UserId;
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::run;
+
+fn whole(a: Assembly) -> Trajectory {
+    match a {
+        Assembly::Complete(t) => *t,
+        Assembly::Missing(gap) => panic!("incomplete: {gap}"),
+    }
+}
+
+fn gap(a: Assembly) -> Gap {
+    match a {
+        Assembly::Missing(gap) => gap,
+        Assembly::Complete(_) => panic!("complete"),
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let mut events = split(run(40));
+    events.retain(|e| matches!(e.body, EventBody::Completed(_)));
+    let g = gap(assemble(events));
+    assert_eq!((g.have, g.expected, g.which.len(), g.more), (0, Some(40), NAMED, 21));
+    assert_eq!(g.which[..2], ["start", "step 0"]);
+    assert_eq!(g.to_string().split("; ").nth(1), Some("0 steps are there of 40"));
+
+    let mut events = split(run(3));
+    events.pop();
+    assert_eq!(gap(assemble(events)).which, ["completion"]);
+}
+
+#[test]
+fn a_step_of_another_user_never_joins_a_run() {
+    let user = |name: &str| Visibility::User(UserId::new(name).unwrap());
+    let mut t = run(3);
+    t.scope.visibility = user("ann");
+    let mut events = split(t);
+    events[2].scope.visibility = Visibility::Tenant;
+    assert_eq!(whole(assemble(events.clone())).scope.visibility, user("ann"));
+    events[2].scope.visibility = user("bob");
+    let g = gap(assemble(events));
+    assert_eq!((g.which, g.foreign), (vec!["step 1".to_owned()], 1));
+}
+
+#[test]
+fn the_text_fills_in_status_and_environment() {
+    let mut t = run(2);
+    t.steps[1].observation = "Error from server (NotFound): pods \"web-1\" not found".to_owned();
+    let t = whole(assemble(split(t)));
+    assert_eq!(t.steps[1].status, StepStatus::Error);
+    assert_eq!(t.environment.tags, ["k8s"]);
+}
+
+#[test]
+fn ids_depend_on_tenant_and_trace_only() {
+    let (a, b) = (split(run(2)), split(run(2)));
+    assert_eq!(
+        a.iter().map(|e| e.event_id).collect::<Vec<_>>(),
+        b.iter().map(|e| e.event_id).collect::<Vec<_>>()
+    );
+    let mut other = run(2);
+    other.trace_id = TraceId::new("trace-2").unwrap();
+    assert!(split(other).iter().all(|e| a.iter().all(|f| f.event_id != e.event_id)));
+}
+
+proptest! {
+    /// Any order, any repeats: the same run; any step less: never judged half.
+    #[test]
+    fn order_and_repeats_do_not_matter(
+        steps in 0u32..8,
+        order in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        lost in any::<prop::sample::Index>(),
+    ) {
+        let all = split(run(steps));
+        let expected = whole(assemble(all.clone()));
+        let mut shuffled: Vec<Event> = order.iter().map(|i| i.get(&all).clone()).collect();
+        shuffled.extend(all.iter().rev().cloned());
+        prop_assert_eq!(&whole(assemble(shuffled)), &expected);
+
+        let mut fewer = all;
+        fewer.remove(lost.index(fewer.len()));
+        prop_assert!(!gap(assemble(fewer)).which.is_empty());
+    }
+}

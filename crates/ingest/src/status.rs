@@ -1,0 +1,177 @@
+//! Whether an action worked, read from what came back.
+//!
+//! The words of failure stand in many successful results: a log that was asked for is full of errors, a
+//! list of incidents says `failed` in every row. So only what speaks of the call itself counts: exit
+//! codes, the status fields of a JSON answer, and the first or the last line where it has the form of an
+//! error report. What a command that reads logs or files prints is content.
+
+use std::sync::LazyLock;
+
+use hindsight_types::{ActionType, Step, StepStatus};
+use regex::bytes::Regex;
+use serde_json::Value;
+
+use crate::pattern::compile;
+
+#[cfg(test)]
+mod tests;
+
+/// Larger JSON is not parsed: an error answer is short.
+const JSON_BYTES: usize = 64 * 1024;
+
+static EXIT_CODE: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r#"(?im)^[^a-z0-9\n]{0,10}(?:(?:command|process|script|terminated|container) (?:has )?)?(?:exit(?:ed)?|return|terminated)[ _-]?(?:with )?(?:non-zero )?(?:exit )?(?:code|status)[ _-]?(?:code)?(?: is| of)?[ "']*[:=]?[ "']*(-?[0-9]{1,5})\b|退出码(?:[:\s]|：)*(-?[0-9]{1,5})"#,
+    )
+});
+static HTTP: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)^\s*(?:<\s*)?HTTP(?:/[0-9.]+)?(?: error| status)?[ :]+([0-9]{3})\b|^\s*([45][0-9]{2}) (?:client|server) error",
+    )
+});
+/// An error report at the start of a line.
+static REPORT: LazyLock<Regex> = LazyLock::new(|| {
+    compile(concat!(
+        r"(?i)^\s*[\[<(*!]{0,3}(?:(?:fatal |internal |runtime |unexpected |system |permission |syntax |validation )?error\b[\])>]?(?: from server)?(?: \([a-z0-9 ]+\))?\s*(?:[:-]|：)",
+        r"|error (?:from server|executing|running|while|during|code|response|occurred|invoking|calling)\b",
+        r"|fatal\s*(?::|：)|panic:|exception\b\s*(?::|：)|failed to \w|failure(?::|：)|unable to \w|cannot \w|could not \w",
+        r"|traceback \(most recent call last\)|unhandled exception|segmentation fault|permission denied|access denied",
+        r"|no such file or directory|command not found|connection refused|unknown (?:command|flag|option|tool)\b",
+        r"|(?:[\w.]*\.)?[a-z]\w*(?:error|exception)(?:\s*(?::|：)|\s*$)|err!|npm err!)",
+        r"|^\s*(?:-?bash|sh|zsh|/bin/\w+|cat|ls|cd|grep|python3?|curl|ssh|git|tar|rm|cp|mv|docker|find|make)\s*:\s*(?:line [0-9]+: )?(?:\([0-9]+\) )?.{0,200}(?:not found|no such|denied|cannot|could ?n.t|failed|refused|invalid|error|fatal|timed out|is not)",
+        r"|^\s*(?:\[|【|（)?(?:错误|出错|失败|异常|报错|致命错误|执行失败|操作失败|请求失败|调用失败|连接失败|权限不足|未找到|找不到)(?:\]|】|）)?(?:\s|:|：|,|，|。|!|！|$)",
+        r"|^\s*(?:无法|不能|未能)(?:连接|访问|找到|打开|读取|写入|创建|执行|解析|启动|获取)",
+    ))
+});
+static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)(?::\s*(?:command not found|no such file or directory|permission denied|connection refused|connection timed out)\s*$)",
+    )
+});
+/// A line that a logger wrote: it begins with a time or a level among many.
+static LOG_LINE: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"^\s*[\[(]?(?:\d{4}[-/]\d{2}[-/]\d{2}|\d{2}:\d{2}:\d{2}|[IWEF]\d{4} |[A-Z][a-z]{2} +\d{1,2} \d{2}:)",
+    )
+});
+static READS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)(?:^|[\s_./;&|(\x22'-])(?:logs?|journalctl|tail|head|cat|less|grep|rg|dmesg|search|events?|history|read|view|open|日志)(?:$|[\s_./:\x22'-])",
+    )
+});
+
+/// The stated status, or what the observation tells. Only tool calls can fail.
+pub fn infer(step: &Step) -> StepStatus {
+    if step.status != StepStatus::Unknown || step.action_type != ActionType::ToolCall {
+        return step.status;
+    }
+    let text = step.observation.trim();
+    if text.is_empty() {
+        return StepStatus::Unknown;
+    }
+    let reads = READS.is_match(step.action_name.as_bytes())
+        || READS.is_match(head(&step.action_detail, 400).as_bytes());
+    match json(text).or_else(|| exit_code(text)) {
+        Some(status) => status,
+        None if reports_error(text, reads) => StepStatus::Error,
+        None => StepStatus::Ok,
+    }
+}
+
+fn of(failed: bool) -> StepStatus {
+    if failed { StepStatus::Error } else { StepStatus::Ok }
+}
+
+/// The answer of an API that says itself how it went.
+fn json(text: &str) -> Option<StepStatus> {
+    if text.len() > JSON_BYTES || !text.starts_with('{') {
+        return None;
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(text) else { return None };
+    let mut answer = None;
+    for (key, value) in &fields {
+        let key = key.to_ascii_lowercase().replace(['_', '-'], "");
+        let said = match key.as_str() {
+            "exitcode" | "returncode" | "rc" => value.as_i64().map(|c| c != 0),
+            "error" | "errors" | "exception" | "errormessage" | "iserror" | "错误" => {
+                Some(is_something(value))
+            }
+            "success" | "ok" | "succeeded" => value.as_bool().map(|b| !b),
+            "statuscode" | "httpstatus" => value.as_i64().map(|c| c >= 400),
+            "status" | "result" if fields.len() <= 6 => match value {
+                Value::String(s) => said_status(s),
+                Value::Number(n) => n.as_i64().filter(|c| (100..600).contains(c)).map(|c| c >= 400),
+                _ => None,
+            },
+            _ => None,
+        };
+        match said {
+            Some(true) => return Some(StepStatus::Error),
+            Some(false) => answer = Some(StepStatus::Ok),
+            None => {}
+        }
+    }
+    answer
+}
+
+fn said_status(s: &str) -> Option<bool> {
+    match s.to_ascii_lowercase().as_str() {
+        "error" | "failed" | "failure" | "fail" | "denied" | "失败" | "错误" => Some(true),
+        "ok" | "success" | "succeeded" | "成功" => Some(false),
+        _ => None,
+    }
+}
+
+fn is_something(v: &Value) -> bool {
+    match v {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(s) => !s.trim().is_empty() && !s.eq_ignore_ascii_case("none"),
+        Value::Array(a) => !a.is_empty(),
+        Value::Object(o) => !o.is_empty(),
+        Value::Number(n) => n.as_i64() != Some(0),
+        Value::Bool(true) => true,
+    }
+}
+
+/// An exit code stands at the edge of the output: first or last lines.
+fn exit_code(text: &str) -> Option<StepStatus> {
+    [tail(text, 300), head(text, 300)].into_iter().find_map(|part| {
+        let caps = EXIT_CODE.captures_iter(part.as_bytes()).last()?;
+        let code = caps.get(1).or_else(|| caps.get(2))?;
+        Some(of(code.as_bytes() != b"0"))
+    })
+}
+
+fn reports_error(text: &str, reads: bool) -> bool {
+    let lines = || text.lines().filter(|l| !l.trim().is_empty());
+    let (Some(first), Some(last), count) = (lines().next(), lines().next_back(), lines().count()) else {
+        return false;
+    };
+    if http_failed(first) {
+        return true;
+    }
+    // A log reader failed itself only when it said so alone.
+    if reads && count > 3 {
+        return false;
+    }
+    if lines().take(20).filter(|l| LOG_LINE.is_match(l.as_bytes())).count() * 2 > count.min(20) {
+        return false;
+    }
+    [first, last].iter().any(|l| {
+        let line = head(l, 400).as_bytes();
+        REPORT.is_match(line) || (count <= 3 && DENIED.is_match(line))
+    })
+}
+
+fn http_failed(line: &str) -> bool {
+    let Some(caps) = HTTP.captures(line.as_bytes()) else { return false };
+    caps.get(1).or_else(|| caps.get(2)).is_some_and(|code| matches!(code.as_bytes()[0], b'4' | b'5'))
+}
+
+fn head(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+fn tail(text: &str, bytes: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..]
+}

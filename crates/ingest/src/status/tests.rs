@@ -1,0 +1,78 @@
+use super::*;
+use crate::testing;
+
+fn status(name: &str, detail: &str, observation: &str) -> StepStatus {
+    let mut s = testing::step(0);
+    s.action_name = name.to_owned();
+    s.action_detail = detail.to_owned();
+    s.observation = observation.to_owned();
+    infer(&s)
+}
+
+#[test]
+fn failures_are_seen() {
+    for observation in [
+        "Error: user not found",
+        "Error executing tool search: timeout",
+        "Error from server (NotFound): pods \"web\" not found",
+        "error: the server doesn't have a resource type \"pod2\"",
+        "Traceback (most recent call last):\n  File \"a.py\", line 3\nKeyError: 'x'",
+        "collected 3 items\n...\nValueError: bad input",
+        "bash: foo: command not found",
+        "bash: line 1: foo: command not found",
+        "cat: /etc/x: No such file or directory",
+        "fatal: not a git repository",
+        "HTTP/1.1 503 Service Unavailable\ncontent-length: 0",
+        "< HTTP/2 404",
+        "404 Client Error: Not Found for url",
+        r#"{"error": "no such order"}"#,
+        r#"{"success": false, "message": "x"}"#,
+        r#"{"status": "error", "reason": "quota"}"#,
+        r#"{"exit_code": 2, "stdout": ""}"#,
+        r#"{"statusCode": 500}"#,
+        "make: *** [all] Error 2\nexit code: 2",
+        "output\nProcess exited with code 137",
+        "Exit code 1\nnpm test failed",
+        "错误：连接被拒绝",
+        "失败: 磁盘空间不足",
+        "执行失败，请重试",
+        "无法连接到数据库",
+        "标准输出为空\n退出码: 1",
+    ] {
+        assert_eq!(status("shell", "run it", observation), StepStatus::Error, "{observation}");
+    }
+}
+
+#[test]
+fn words_of_failure_in_a_good_result_are_content() {
+    for (name, observation) in [
+        ("shell", "0 errors, 0 warnings"),
+        ("shell", "Tests: 12 passed, 0 failed"),
+        ("search", "Error handling in Go\nA guide to errors.\nWhat is an error?\nSee also"),
+        ("kubectl_logs", "ERROR: db away\nERROR: db away\nERROR: db away\nERROR: db away"),
+        ("shell", "2024-05-01 10:00:00 ERROR x: failed\n2024-05-01 10:00:01 ERROR failed"),
+        ("shell", r#"{"error": null, "items": [1]}"#),
+        ("shell", r#"{"errors": [], "status": "ok"}"#),
+        ("get_order", r#"{"order_id": "W1", "status": "failed payment", "total": 3}"#),
+        ("shell", "done\nexit code: 0"),
+        ("shell", "NAME READY STATUS\nweb-1 0/1 Error\nweb-2 1/1 Running"),
+        ("shell", "HTTP/1.1 200 OK"),
+        ("shell", "服务已恢复，没有错误"),
+        ("shell", "错误率 0.1%\n状态 正常"),
+        ("think", "The error was in the config"),
+    ] {
+        assert_eq!(status(name, "x", observation), StepStatus::Ok, "{observation}");
+    }
+}
+
+#[test]
+fn only_tool_calls_are_judged_and_a_stated_status_stays() {
+    let mut s = testing::step(0);
+    s.observation = "Error: x".to_owned();
+    s.action_type = ActionType::LlmReasoning;
+    assert_eq!(infer(&s), StepStatus::Unknown);
+    s.action_type = ActionType::ToolCall;
+    s.status = StepStatus::Ok;
+    assert_eq!(infer(&s), StepStatus::Ok);
+    assert_eq!(status("shell", "true", "  \n"), StepStatus::Unknown);
+}
