@@ -107,14 +107,19 @@ pub trait MemoryStore: Send + Sync + 'static {
     /// Creates what is missing; checks that the stored vectors come from `embedder`.
     async fn prepare(&self, embedder: &EmbedderId) -> Result<(), StoreError>;
 
+    /// An event whose id is there already is left as it is.
     async fn append_events(&self, events: &[Event]) -> Result<(), StoreError>;
 
-    /// All events of a trace recorded under `scope.tenant`: start, steps by index, completion.
+    /// All events of a trace recorded in this very scope: start, steps by index, completion.
     async fn events(&self, scope: &Scope, trace: &TraceId) -> Result<Vec<Event>, StoreError>;
 
-    /// Writes memories of any kinds in one go. An id that exists is replaced.
+    /// Writes memories of any kinds. An id that exists is replaced, except that failure patterns and lessons
+    /// are merged with what is stored under their id: sources are united (at most 100 stay, the greatest
+    /// ids), times span both, a lesson's stage only moves forward, and the one seen or supported last gives
+    /// the text. A lesson's `supported` and `refuted` are always recounted from the ledger.
     async fn upsert(&self, memories: &[Encoded<Memory>]) -> Result<(), StoreError>;
 
+    /// Obsolete facts are not found; expired ones are, since ranking says why it withholds them.
     async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Hit>, StoreError>;
 
     async fn get(
@@ -124,7 +129,8 @@ pub trait MemoryStore: Send + Sync + 'static {
         id: MemoryId,
     ) -> Result<Option<Memory>, StoreError>;
 
-    /// Newest first.
+    /// Newest first. A size of 0 is the default size, too large a one is cut; a token of another list or
+    /// viewer is `Rejected`.
     async fn list(
         &self,
         viewer: &Viewer,
@@ -154,7 +160,8 @@ pub trait MemoryStore: Send + Sync + 'static {
 
     async fn receipt(&self, viewer: &Viewer, id: ReceiptId) -> Result<Option<Receipt>, StoreError>;
 
-    /// Appends to the ledger; a line that is there already is left as it is.
+    /// Appends to the ledger; a line that is there already is left as it is. Lessons it speaks about have
+    /// their counts recomputed.
     async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError>;
 
     async fn evidence(&self, viewer: &Viewer, memory: MemoryId) -> Result<Vec<Evidence>, StoreError>;

@@ -1,1 +1,6 @@
 //! Conformance suites and fault-injecting wrappers.
+
+pub mod bus;
+pub mod faulty_store;
+pub mod samples;
+pub mod store;

@@ -1,0 +1,265 @@
+//! A store that fails on purpose.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use hindsight_types::{
+    EvaluationRecord, Event, Evidence, Experience, Memory, MemoryId, MemoryKind, Receipt, ReceiptId, Scope,
+    TraceId, Viewer,
+};
+use rand::{Rng, SeedableRng, rngs::StdRng};
+
+use crate::{EmbedderId, Encoded, Hit, MemoryStore, Page, PageRequest, Search, StoreError, StoreStats};
+
+/// The methods of [`MemoryStore`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StoreCall {
+    Prepare,
+    AppendEvents,
+    Events,
+    Upsert,
+    Search,
+    Get,
+    List,
+    Experience,
+    PutEvaluationRecord,
+    EvaluationRecord,
+    UnfinishedEvaluations,
+    PutReceipt,
+    Receipt,
+    AppendEvidence,
+    Evidence,
+    Stats,
+}
+
+impl StoreCall {
+    pub fn is_write(self) -> bool {
+        use StoreCall::{AppendEvents, AppendEvidence, Prepare, PutEvaluationRecord, PutReceipt, Upsert};
+        matches!(self, Prepare | AppendEvents | Upsert | PutEvaluationRecord | PutReceipt | AppendEvidence)
+    }
+}
+
+/// To which calls a rule applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calls {
+    All,
+    Reads,
+    Writes,
+    Only(StoreCall),
+}
+
+impl Calls {
+    fn contains(self, call: StoreCall) -> bool {
+        match self {
+            Self::All => true,
+            Self::Reads => !call.is_write(),
+            Self::Writes => call.is_write(),
+            Self::Only(only) => only == call,
+        }
+    }
+}
+
+/// At which of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum When {
+    Always,
+    /// The nth call the rule applies to, counted from 1 since the rule was added.
+    Nth(u64),
+    /// Each with this probability, from the seeded generator.
+    Chance(f64),
+}
+
+/// What happens to the call.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// Nothing was done.
+    Refuse(StoreError),
+    /// It was done, and the answer got lost.
+    Lose(StoreError),
+    /// It is done later.
+    Delay(Duration),
+}
+
+#[derive(Debug)]
+struct Rule {
+    calls: Calls,
+    when: When,
+    fault: Fault,
+    seen: u64,
+}
+
+#[derive(Debug)]
+struct State {
+    rules: Vec<Rule>,
+    rng: StdRng,
+    made: BTreeMap<StoreCall, u64>,
+}
+
+/// Wraps a store and injects faults by rule; the same seed and calls give the same faults. Without rules it
+/// is the store it wraps.
+pub struct FaultyStore {
+    inner: Arc<dyn MemoryStore>,
+    state: Mutex<State>,
+}
+
+impl fmt::Debug for FaultyStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultyStore").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+impl FaultyStore {
+    pub fn new(inner: Arc<dyn MemoryStore>, seed: u64) -> Self {
+        let state = State { rules: Vec::new(), rng: StdRng::seed_from_u64(seed), made: BTreeMap::new() };
+        Self { inner, state: Mutex::new(state) }
+    }
+
+    /// Adds a rule. Of several that fire on one call, the first error wins; delays add up.
+    pub fn inject(&self, calls: Calls, when: When, fault: Fault) {
+        self.state().rules.push(Rule { calls, when, fault, seen: 0 });
+    }
+
+    /// Drops all rules: the outage is over.
+    pub fn heal(&self) {
+        self.state().rules.clear();
+    }
+
+    /// How often `call` was made, failed ones included.
+    pub fn made(&self, call: StoreCall) -> u64 {
+        self.state().made.get(&call).copied().unwrap_or(0)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn faults(&self, call: StoreCall) -> Vec<Fault> {
+        let mut state = self.state();
+        let State { rules, rng, made } = &mut *state;
+        *made.entry(call).or_default() += 1;
+        let mut faults = Vec::new();
+        for rule in rules.iter_mut().filter(|rule| rule.calls.contains(call)) {
+            rule.seen += 1;
+            let fires = match rule.when {
+                When::Always => true,
+                When::Nth(n) => rule.seen == n,
+                When::Chance(p) => rng.random_bool(p.clamp(0.0, 1.0)),
+            };
+            if fires {
+                faults.push(rule.fault.clone());
+            }
+        }
+        faults
+    }
+
+    async fn around<T>(
+        &self,
+        call: StoreCall,
+        work: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let mut lost = None;
+        for fault in self.faults(call) {
+            match fault {
+                Fault::Refuse(error) => return Err(error),
+                Fault::Lose(error) => lost = lost.or(Some(error)),
+                Fault::Delay(by) => tokio::time::sleep(by).await,
+            }
+        }
+        let answer = work.await?;
+        lost.map_or(Ok(answer), Err)
+    }
+}
+
+#[async_trait]
+impl MemoryStore for FaultyStore {
+    async fn prepare(&self, embedder: &EmbedderId) -> Result<(), StoreError> {
+        self.around(StoreCall::Prepare, self.inner.prepare(embedder)).await
+    }
+
+    async fn append_events(&self, events: &[Event]) -> Result<(), StoreError> {
+        self.around(StoreCall::AppendEvents, self.inner.append_events(events)).await
+    }
+
+    async fn events(&self, scope: &Scope, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
+        self.around(StoreCall::Events, self.inner.events(scope, trace)).await
+    }
+
+    async fn upsert(&self, memories: &[Encoded<Memory>]) -> Result<(), StoreError> {
+        self.around(StoreCall::Upsert, self.inner.upsert(memories)).await
+    }
+
+    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Hit>, StoreError> {
+        self.around(StoreCall::Search, self.inner.search(viewer, search)).await
+    }
+
+    async fn get(
+        &self,
+        viewer: &Viewer,
+        kind: MemoryKind,
+        id: MemoryId,
+    ) -> Result<Option<Memory>, StoreError> {
+        self.around(StoreCall::Get, self.inner.get(viewer, kind, id)).await
+    }
+
+    async fn list(
+        &self,
+        viewer: &Viewer,
+        kind: MemoryKind,
+        page: &PageRequest,
+    ) -> Result<Page<Memory>, StoreError> {
+        self.around(StoreCall::List, self.inner.list(viewer, kind, page)).await
+    }
+
+    async fn experience(&self, viewer: &Viewer, trace: &TraceId) -> Result<Option<Experience>, StoreError> {
+        self.around(StoreCall::Experience, self.inner.experience(viewer, trace)).await
+    }
+
+    async fn put_evaluation_record(&self, record: &EvaluationRecord) -> Result<(), StoreError> {
+        self.around(StoreCall::PutEvaluationRecord, self.inner.put_evaluation_record(record)).await
+    }
+
+    async fn evaluation_record(
+        &self,
+        viewer: &Viewer,
+        trace: &TraceId,
+    ) -> Result<Option<EvaluationRecord>, StoreError> {
+        self.around(StoreCall::EvaluationRecord, self.inner.evaluation_record(viewer, trace)).await
+    }
+
+    async fn unfinished_evaluations(
+        &self,
+        viewer: &Viewer,
+        page: &PageRequest,
+    ) -> Result<Page<EvaluationRecord>, StoreError> {
+        self.around(StoreCall::UnfinishedEvaluations, self.inner.unfinished_evaluations(viewer, page)).await
+    }
+
+    async fn put_receipt(&self, receipt: &Receipt) -> Result<(), StoreError> {
+        self.around(StoreCall::PutReceipt, self.inner.put_receipt(receipt)).await
+    }
+
+    async fn receipt(&self, viewer: &Viewer, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
+        self.around(StoreCall::Receipt, self.inner.receipt(viewer, id)).await
+    }
+
+    async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError> {
+        self.around(StoreCall::AppendEvidence, self.inner.append_evidence(evidence)).await
+    }
+
+    async fn evidence(&self, viewer: &Viewer, memory: MemoryId) -> Result<Vec<Evidence>, StoreError> {
+        self.around(StoreCall::Evidence, self.inner.evidence(viewer, memory)).await
+    }
+
+    async fn stats(&self, viewer: &Viewer) -> Result<StoreStats, StoreError> {
+        self.around(StoreCall::Stats, self.inner.stats(viewer)).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

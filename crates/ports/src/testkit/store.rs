@@ -1,0 +1,59 @@
+//! The suite every [`MemoryStore`] must pass. [`memory_store_suite!`](crate::memory_store_suite) makes a test
+//! of each check. Each check takes a tenant of its own, so that they may share a store.
+#![allow(clippy::unwrap_used)]
+
+mod events;
+mod ledger;
+mod lists;
+mod memories;
+mod merges;
+mod searches;
+
+pub use events::{events_are_stored_once, events_come_in_order, events_stay_in_their_scope, many_events};
+pub use ledger::{
+    evaluations_are_replaced_and_listed, evidence_is_append_only, lesson_counts_follow_the_ledger,
+    receipts_are_kept,
+};
+pub use lists::{
+    lists_are_newest_first, pages_cover_equal_times, pages_survive_writes, tokens_fit_one_list_only,
+};
+pub use memories::{
+    another_embedder_is_refused, every_kind_comes_back, facts_are_of_one_user, memories_are_replaced,
+    memories_stay_in_their_scope, statistics_count_what_is_visible, tenants_may_use_the_same_ids,
+};
+pub use merges::{
+    concurrent_writers_lose_nothing, patterns_merge_across_runs, promoted_lessons_stay_promoted,
+    sources_are_bounded,
+};
+pub use searches::{
+    arms_score_every_hit, arms_switch_off, obsolete_facts_are_not_found, searches_are_narrowed,
+    searches_stay_in_their_scope, unusable_searches_are_refused,
+};
+
+/// One test per check. `$open` is a future of anything whose `.store` is an `Arc<dyn MemoryStore>` that is
+/// prepared for [`samples::embedder`](crate::testkit::samples::embedder); it is dropped after the check.
+#[macro_export]
+macro_rules! memory_store_suite {
+    ($open:expr) => {
+        $crate::memory_store_suite! { $open =>
+            another_embedder_is_refused arms_score_every_hit arms_switch_off concurrent_writers_lose_nothing
+            evaluations_are_replaced_and_listed events_are_stored_once events_come_in_order
+            events_stay_in_their_scope every_kind_comes_back evidence_is_append_only facts_are_of_one_user
+            lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced
+            memories_stay_in_their_scope obsolete_facts_are_not_found pages_cover_equal_times
+            pages_survive_writes patterns_merge_across_runs promoted_lessons_stay_promoted receipts_are_kept
+            searches_are_narrowed searches_stay_in_their_scope sources_are_bounded
+            statistics_count_what_is_visible tenants_may_use_the_same_ids tokens_fit_one_list_only
+            unusable_searches_are_refused
+        }
+    };
+    ($open:expr => $($check:ident)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $check() {
+                let opened = $open.await;
+                $crate::testkit::store::$check(opened.store.clone()).await;
+            }
+        )*
+    };
+}
