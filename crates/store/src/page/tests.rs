@@ -1,1 +1,43 @@
+use hindsight_ports::testkit::samples::{tenant, user};
+use proptest::prelude::*;
 
+use super::*;
+
+fn viewer(name: &str) -> Viewer {
+    Viewer::of_tenant(tenant(name))
+}
+
+proptest! {
+    #[test]
+    fn a_token_holds_its_position(micros: i64, id: Option<[u8; 16]>) {
+        let position = Position { micros, id: id.map(Uuid::from_bytes) };
+        let binding = binding(&viewer("t"), Collection::Facts);
+        let token = token(position, binding);
+        prop_assert!(token.len() <= TOKEN_BYTES);
+        prop_assert_eq!(parse(&token, &binding).unwrap(), Some(position));
+    }
+
+    #[test]
+    fn hostile_tokens_are_refused_or_read(token in ".{0,300}") {
+        match parse(&token, &Uuid::nil()) {
+            Ok(position) => prop_assert_eq!((token.as_str(), position), ("", None)),
+            Err(error) => prop_assert!(matches!(error, StoreError::Rejected(_))),
+        }
+    }
+}
+
+#[test]
+fn a_token_is_bound_to_its_list() {
+    let anna = viewer("t").with_user(Some(user("anna")));
+    let bindings = [
+        binding(&viewer("t"), Collection::Facts),
+        binding(&viewer("t"), Collection::Steps),
+        binding(&viewer("u"), Collection::Facts),
+        binding(&anna, Collection::Facts),
+    ];
+    let token = token(Position { micros: 0, id: None }, bindings[0]);
+    assert!(parse(&token, &bindings[0]).is_ok());
+    for other in &bindings[1..] {
+        assert!(matches!(parse(&token, other), Err(StoreError::Rejected(_))));
+    }
+}

@@ -1,0 +1,100 @@
+//! Points as this version writes them. What changes here changes what is at rest: points that were written
+//! before must still be read, so keep a case when adding another.
+
+use hindsight_ports::testkit::samples::experience;
+
+use super::*;
+
+/// A point: its id, what stands in the open, the record.
+struct Golden {
+    id: &'static str,
+    shown: &'static [&'static str],
+    record: &'static str,
+}
+
+const TEA: Golden = Golden {
+    id: "f445508a-cc8b-55ed-9643-2d46dd26a65d",
+    shown: &[
+        r#"entities=["tea"]"#,
+        r#"intent="preference""#,
+        r#"occurred_at=1780000001000000"#,
+        r#"status="open""#,
+        r#"tenant="acme""#,
+        r#"user="anna""#,
+        r#"visibility="user:anna""#,
+    ],
+    record: "CgRhY21lEggIAhIEYW5uYSKBAQp/CiQyY2NhMDQ0ZS02ODE2LTVhZmUtODNmOS1lODI2NGExYjI3MmISCAgCEgRhbm5hGgN\
+             0ZWEiImFubmEgbGlrZXMgdGVhOyDllpzmrKLllp3ojLYgKHRlYSkyBGFubmFCCnByZWZlcmVuY2VKA3RlYVABXQAAAD9iBg\
+             iByuLQBg==",
+};
+
+const STEP: Golden = Golden {
+    id: "5d64b473-04a4-55e6-8863-3cbe5f19644d",
+    shown: &[
+        r#"recorded_at=1780000003000000"#,
+        r#"step_index=2"#,
+        r#"tenant="acme""#,
+        r#"trace_id="t""#,
+        r#"visibility="user:anna""#,
+    ],
+    record: "CgRhY21lEggIAhIEYW5uYRqSAQokZTFjYmM5ODQtNTlhNi01NzZiLWIxODgtM2I4ZDhiYzRlODY4EggIAhIEYW5uYRoBdCI\
+             GCIPK4tAGMlUIAhABGglkb2NrZXJfcHMiD3sibmFtZSI6ImRiLTIifSopZGIg6YeN5ZCv5LitIFJlc3RhcnRpbmcgKDEpID\
+             Mgc2Vjb25kcyBhZ28wAVIGCILK4tAG",
+};
+
+const RUN: Golden = Golden {
+    id: "1bffd91d-d68c-56b6-8758-bff44e5bd7d5",
+    shown: &[
+        r#"ended_at=1780000060000000"#,
+        r#"entities=["db-0"]"#,
+        r#"environment=["docker"]"#,
+        r#"outcome="success""#,
+        r#"tenant="acme""#,
+        r#"trace_id="t""#,
+        r#"visibility="tenant""#,
+        r#"worth_reference=true"#,
+    ],
+    record: "CgRhY21lEgIIASLYAhLVAgokMzQxMjFlMDYtMTI4Zi01YmQwLWEyNGQtY2Q0YzA1YTdkZjBmEscBCgF0EgIIAToY5rWL6K+\
+             V546v5aKDIGlzIGRvd24gKHQpQlMQARoJZG9ja2VyX3BzIg97Im5hbWUiOiJkYi0wIn0qKWRiIOmHjeWQr+S4rSBSZXN0YX\
+             J0aW5nICgxKSAzIHNlY29uZHMgYWdvMAFSBgiAyuLQBkooCAEaJHRoZSB2b2x1bWUgd2FzIGZ1bGw7IOa4heeQhuWQjuaBo\
+             uWkjVIVCgZkb2NrZXISCwoCb3MSBWxpbnV4YgYIgMri0AZqBgi8yuLQBhpdCgdzbGljZS8xEiwQARojdGhlIGNvbmNsdXNp\
+             b24gbmFtZXMgd2hhdCBpdCBzaG93ZWQlAABAPxgBIhhsb29rZWQgYXQgdGhlIGNvbnRhaW5lcnMoATIGCL3K4tAGIgRkYi0\
+             w",
+};
+
+fn tea() -> Memory {
+    Memory::Fact(fact(&tenant("acme"), "anna", "tea", 1))
+}
+
+fn step() -> Event {
+    step_event(&private(&tenant("acme"), "anna"), &trace("t"), 2)
+}
+
+fn run() -> Memory {
+    experience(&shared(&tenant("acme")), &trace("t"), 60)
+}
+
+#[test]
+fn records_are_written_like_this() {
+    for (point, golden) in [(of(&tea()), TEA), (of(&step()), STEP), (of(&run()), RUN)] {
+        assert_eq!(from_point_id(point.id).unwrap().to_string(), golden.id);
+        assert_eq!(shown(&point.payload), golden.shown);
+        assert_eq!(text(&point.payload, field::RECORD), Some(golden.record));
+    }
+}
+
+#[test]
+fn records_of_this_version_are_read() {
+    let point = |golden: &Golden, visibility: &str| RetrievedPoint {
+        id: Some(golden.id.into()),
+        payload: HashMap::from([
+            (field::TENANT.to_owned(), "acme".into()),
+            (field::VISIBILITY.to_owned(), visibility.into()),
+            (field::RECORD.to_owned(), golden.record.into()),
+        ]),
+        ..Default::default()
+    };
+    assert_eq!(decode::<Memory>(&point(&TEA, "user:anna")).unwrap(), tea());
+    assert_eq!(decode::<Event>(&point(&STEP, "user:anna")).unwrap(), step());
+    assert_eq!(decode::<Memory>(&point(&RUN, "tenant")).unwrap(), run());
+}
