@@ -69,3 +69,61 @@ pub(crate) fn identity(arguments: &Value) -> Vec<String> {
         .map(|(k, v)| format!("{k}={v}"))
         .collect()
 }
+
+/// Most words or pieces looked at per step.
+const PARTS: usize = 2_000;
+/// Shortest piece of a result that says something by itself, in bytes.
+const PIECE: usize = 20;
+
+/// The distinct words of a call's arguments, without the keys.
+pub(crate) fn words(detail: &str, arguments: Option<&Value>) -> Vec<u64> {
+    let mut out = Vec::new();
+    let mut add = |text: &str| {
+        for word in text.split(|c: char| !c.is_alphanumeric()).filter(|w| w.chars().count() >= 2).take(PARTS)
+        {
+            out.push(hash_of(word.to_lowercase()));
+        }
+    };
+    match arguments {
+        Some(value) => leaves(value, &mut add),
+        None => add(detail),
+    }
+    distinct(out)
+}
+
+/// What a result is made of: the longer texts of JSON, else the lines.
+pub(crate) fn pieces(result: &str) -> Vec<u64> {
+    let mut out = Vec::new();
+    let json = result
+        .trim_start()
+        .starts_with(['{', '['])
+        .then(|| serde_json::from_str::<Value>(result).ok())
+        .flatten();
+    match json {
+        Some(value) => leaves(&value, &mut |text| {
+            if text.len() >= PIECE {
+                out.push(hash_of(text));
+            }
+        }),
+        None => {
+            out.extend(result.lines().map(str::trim).filter(|l| l.len() >= PIECE).take(PARTS).map(hash_of))
+        }
+    }
+    distinct(out)
+}
+
+fn leaves(value: &Value, found: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(s) => found(s),
+        Value::Array(items) => items.iter().for_each(|v| leaves(v, found)),
+        Value::Object(map) => map.values().for_each(|v| leaves(v, found)),
+        _ => {}
+    }
+}
+
+fn distinct(mut hashes: Vec<u64>) -> Vec<u64> {
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.truncate(PARTS);
+    hashes
+}

@@ -9,6 +9,7 @@ mod fate;
 mod label;
 mod provenance;
 mod reach;
+mod rut;
 mod view;
 
 use hindsight_types::{StepEvaluation, Trajectory};

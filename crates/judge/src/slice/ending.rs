@@ -37,7 +37,7 @@ fn cut_off(t: &Trajectory, views: &[View<'_>]) -> Option<String> {
             .then(|| format!("the run stops at {}, which nobody answered", last.named()));
     }
     let said_elsewhere = !t.outcome.conclusion.trim().is_empty()
-        && !views.iter().any(|v| v.step.action_detail.contains(t.outcome.conclusion.trim()));
+        && !views.iter().any(|v| says(v, t.outcome.conclusion.trim()));
     let open = last.is_tool() && last.effect != Effect::Finish && !said_elsewhere;
     open.then(|| format!("the run stops after {} without a conclusion", last.named()))
 }
@@ -73,4 +73,8 @@ fn closes(words: &str) -> bool {
     let lower = words.to_lowercase();
     let short = words.split_whitespace().count() <= 2 && words.chars().count() <= 16;
     short || CLOSING.iter().any(|c| lower.contains(c))
+}
+
+fn says(view: &View<'_>, words: &str) -> bool {
+    view.step.action_detail.contains(words) || view.step.reflection.contains(words)
 }

@@ -8,6 +8,7 @@ use crate::signature;
 use crate::token::TokenId;
 
 use super::provenance::{Provenance, Why};
+use super::rut;
 use super::view::View;
 
 /// Most lines of trouble remembered per step.
@@ -26,6 +27,14 @@ pub(super) enum Fate {
     Undone(usize),
     /// A later step put the same thing into another state.
     Replaced(usize),
+    /// It asked what `before` had asked, in other words, and brought nearly nothing new; `stale_since` is
+    /// where the same line had already brought nothing.
+    AsksAgain {
+        before: usize,
+        stale_since: Option<usize>,
+    },
+    /// Words that the other side could not take as an act: the later step says so.
+    Refused(usize),
     /// The user, or the agent itself, said later that it was wrong.
     Rejected(usize),
     /// The later step still saw the trouble that had been there before.
@@ -57,6 +66,8 @@ pub(super) fn trace(views: &[View<'_>], provenance: &Provenance) -> Fates {
     }
     mark_ineffective(views, &mut fates.of);
     mark_rejected(views, &mut fates.of);
+    mark_refused(views, &mut fates.of);
+    rut::mark(views, &mut fates.of);
     fates
 }
 
@@ -210,6 +221,28 @@ fn mark_rejected(views: &[View<'_>], fates: &mut [Fate]) {
             && WRONG.iter().any(|w| lower.contains(w))
         {
             fates[act] = Fate::Rejected(at);
+        }
+    }
+}
+
+/// Words answered by a machine that found no act in them.
+fn mark_refused(views: &[View<'_>], fates: &mut [Fate]) {
+    const REFUSALS: [&str; 10] = [
+        "no effective tool call",
+        "no valid tool call",
+        "no tool call",
+        "not formatted correctly",
+        "invalid format",
+        "could not parse",
+        "failed to parse",
+        "please call a tool",
+        "未检测到工具调用",
+        "格式错误",
+    ];
+    for (at, pair) in views.windows(2).enumerate() {
+        let answer = signature::head(&pair[1].step.action_detail, 500).to_lowercase();
+        if pair[0].is_words() && pair[1].is_user() && REFUSALS.iter().any(|r| answer.contains(r)) {
+            fates[at] = Fate::Refused(at + 1);
         }
     }
 }

@@ -106,6 +106,8 @@ impl Judge<'_, '_> {
             Fate::Replaced(by) => {
                 (StepLabel::Redundant, 0.7, format!("{} put the same thing into another state", named(by)))
             }
+            Fate::AsksAgain { before, stale_since } => return self.asks_again(at, before, stale_since),
+            Fate::Refused(by) => (StepLabel::Failed, 0.85, format!("{} found no act in it", named(by))),
             Fate::Rejected(by) => {
                 (StepLabel::Misleading, 0.75, format!("{} says that it was wrong", named(by)))
             }
@@ -116,6 +118,28 @@ impl Judge<'_, '_> {
             ),
         };
         Some(Verdict::new(label, confidence, rationale))
+    }
+
+    /// A read that was asked again is needed only when something it alone gave was used. Going on with a line
+    /// that has already brought nothing is what leads a failed run astray.
+    fn asks_again(&self, at: usize, before: usize, stale_since: Option<usize>) -> Option<Verdict> {
+        if self.reach.via[at].is_some_and(|via| via != Via::Nearest) {
+            return None;
+        }
+        let before = self.views[before].named();
+        Some(match stale_since {
+            Some(since) if self.ending.status == OutcomeStatus::Failure => {
+                let since = self.views[since].named();
+                let why =
+                    format!("goes on with what had brought nothing new since {since}, and the run failed");
+                Verdict::new(StepLabel::Misleading, 0.65, why)
+            }
+            _ => Verdict::new(
+                StepLabel::Redundant,
+                0.7,
+                format!("asks again what {before} had asked, and brought nearly nothing new"),
+            ),
+        })
     }
 
     fn conclusion(&self) -> Verdict {
@@ -167,11 +191,15 @@ impl Judge<'_, '_> {
             return Verdict::new(StepLabel::Necessary, 0.9, "it states the task");
         }
         let sure = if self.ending.status == OutcomeStatus::Success { 0.8 } else { 0.6 };
+        // Something new was looked at: that it ruled something out leaves no token.
+        let unused = if view.is_tool() { 0.45 } else { 0.6 };
         match self.reach.via[at] {
             Some(via) => Verdict::new(StepLabel::Necessary, sure, self.chain(via)),
-            None => {
-                Verdict::new(StepLabel::Redundant, 0.6, "no later step and no part of the conclusion used it")
-            }
+            None => Verdict::new(
+                StepLabel::Redundant,
+                unused,
+                "no later step and no part of the conclusion used it",
+            ),
         }
     }
 

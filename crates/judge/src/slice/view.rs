@@ -25,6 +25,9 @@ pub(super) struct View<'t> {
     pub(super) identity: Option<u64>,
     /// What the tool's name says it acts on.
     pub(super) nouns: Vec<String>,
+    /// Words of the arguments, and pieces of the result, as hashes: what was asked, and what came back.
+    pub(super) asked: Vec<u64>,
+    pub(super) pieces: Vec<u64>,
 }
 
 impl<'t> View<'t> {
@@ -66,6 +69,12 @@ impl<'t> View<'t> {
             uses,
             identity: (!ids.is_empty()).then(|| canon::hash_of((&step.action_name, ids))),
             nouns: if tool { effect::nouns(&step.action_name) } else { Vec::new() },
+            asked: if effect == Effect::Read {
+                canon::words(&step.action_detail, arguments.as_ref())
+            } else {
+                Vec::new()
+            },
+            pieces: if effect == Effect::Read { canon::pieces(&step.observation) } else { Vec::new() },
         }
     }
 

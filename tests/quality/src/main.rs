@@ -1,0 +1,40 @@
+//! Measures how well Hindsight judges and recalls, on recorded data of others. See the README beside it.
+
+mod judge;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "quality", about = "Measures Hindsight on recorded data")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// The slice judge against labels obtained by execution and by people.
+    Judge(Source),
+}
+
+/// Where the data is and how to print.
+#[derive(Args)]
+struct Source {
+    /// Folder that holds the data sets.
+    #[arg(long)]
+    data: PathBuf,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Print every step whose label differs from the reference.
+    #[arg(long)]
+    misses: bool,
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().command {
+        Command::Judge(source) => judge::run(&source.data, source.json, source.misses),
+    }
+}
