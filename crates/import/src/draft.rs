@@ -155,7 +155,8 @@ impl Draft {
         {
             join(&mut step.observation, &observation);
             step.observation = clip(std::mem::take(&mut step.observation), limits::OBSERVATION_BYTES);
-            step.ended_at = at;
+            // A clock that ran backwards says nothing.
+            step.ended_at = at.filter(|at| step.started_at.is_none_or(|start| start <= *at));
             if status != StepStatus::Unknown {
                 step.status = status;
             }
