@@ -10,6 +10,7 @@ mod event;
 mod memory;
 mod receipt;
 mod record;
+pub mod schema;
 mod scope;
 mod time;
 mod trajectory;
