@@ -1,0 +1,115 @@
+use std::{
+    convert::Infallible,
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
+use secrecy::{ExposeSecret as _, SecretString};
+use tonic::{
+    body::Body,
+    transport::{Channel, ClientTlsConfig, Endpoint},
+};
+use tower::{Service, ServiceExt as _, util::BoxCloneSyncService};
+
+use crate::ConnectError;
+
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A server that does not answer a ping within these is gone.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Carries calls to services in this process or to a server, with the API key.
+#[derive(Clone)]
+pub struct Transport {
+    route: Route,
+    authorization: Option<HeaderValue>,
+}
+
+#[derive(Clone)]
+enum Route {
+    Local(BoxCloneSyncService<Request<Body>, Response<Body>, Infallible>),
+    Remote(Channel),
+}
+
+impl Transport {
+    pub(crate) fn local<S, R>(service: S, key: Option<&SecretString>) -> Result<Self, ConnectError>
+    where
+        S: Service<Request<Body>, Response = Response<R>, Error = Infallible> + Clone + Send + Sync + 'static,
+        S::Future: Send + 'static,
+        R: http_body::Body<Data = tonic::codegen::Bytes> + Send + 'static,
+        R::Error: Into<BoxError>,
+    {
+        let service = service.map_response(|response: Response<R>| response.map(Body::new));
+        Ok(Self { route: Route::Local(BoxCloneSyncService::new(service)), authorization: bearer(key)? })
+    }
+
+    pub(crate) fn remote(endpoint: &str, key: Option<&SecretString>) -> Result<Self, ConnectError> {
+        let invalid = |problem: String| ConnectError::Endpoint { endpoint: endpoint.to_owned(), problem };
+        let secure = endpoint.starts_with("https://");
+        if !secure && !endpoint.starts_with("http://") {
+            return Err(invalid("begins with neither http:// nor https://".to_owned()));
+        }
+        let mut built = Endpoint::from_shared(endpoint.to_owned())
+            .map_err(|e| invalid(e.to_string()))?
+            .connect_timeout(CONNECT_TIMEOUT)
+            .http2_keep_alive_interval(KEEP_ALIVE)
+            .keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
+        if secure {
+            built = built
+                .tls_config(ClientTlsConfig::new().with_native_roots())
+                .map_err(|e| invalid(e.to_string()))?;
+        }
+        Ok(Self { route: Route::Remote(built.connect_lazy()), authorization: bearer(key)? })
+    }
+}
+
+fn bearer(key: Option<&SecretString>) -> Result<Option<HeaderValue>, ConnectError> {
+    let Some(key) = key else { return Ok(None) };
+    let mut value =
+        HeaderValue::try_from(format!("Bearer {}", key.expose_secret())).map_err(|_| ConnectError::Key)?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
+impl Service<Request<Body>> for Transport {
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        match &mut self.route {
+            Route::Local(service) => service.poll_ready(cx).map_err(|never| match never {}),
+            Route::Remote(channel) => channel.poll_ready(cx).map_err(Into::into),
+        }
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        if let Some(key) = &self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, key.clone());
+        }
+        match &mut self.route {
+            Route::Local(service) => {
+                let answer = service.call(request);
+                Box::pin(async move { answer.await.map_err(|never| match never {}) })
+            }
+            Route::Remote(channel) => {
+                let answer = channel.call(request);
+                Box::pin(async move { answer.await.map_err(Into::into) })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.route {
+            Route::Local(_) => "Transport::Local",
+            Route::Remote(_) => "Transport::Remote",
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! The client against a service of its own: in the process and over a socket, behind the real edge.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use hindsight_api::{EdgeLayer, Key, KeyHash, Keyring, Permission, Permissions};
+use hindsight_client::{Client, ConnectError, RetryPolicy};
+use hindsight_proto::recall::v1::{
+    ExplainRecallRequest, ExplainRecallResponse, RecallRequest, RecallResponse,
+    recall_service_server::{RecallService, RecallServiceServer},
+};
+use hindsight_types::{Invalid, TenantId};
+use tonic::{Code, Request, Response, Status, service::Routes, transport::Server};
+use tonic_types::{ErrorDetails, StatusExt};
+use tower::Layer;
+
+/// Fails in the way that the query names for `failures` calls, then answers with the tenant.
+#[derive(Clone, Default)]
+struct Moody {
+    calls: Arc<AtomicU32>,
+    failures: u32,
+}
+
+#[async_trait]
+impl RecallService for Moody {
+    async fn recall(&self, request: Request<RecallRequest>) -> Result<Response<RecallResponse>, Status> {
+        let caller = hindsight_api::caller(&request)?;
+        if self.calls.fetch_add(1, Ordering::SeqCst) >= self.failures {
+            return Ok(Response::new(RecallResponse {
+                block: caller.tenant.to_string(),
+                ..Default::default()
+            }));
+        }
+        match request.into_inner().query.as_str() {
+            "away" => Err(Status::unavailable("gone for a moment")),
+            "busy" => {
+                let wait = ErrorDetails::with_retry_info(Some(Duration::from_millis(5)));
+                Err(Status::with_error_details(Code::ResourceExhausted, "too much", wait))
+            }
+            "full" => Err(Status::resource_exhausted("message too large")),
+            "slow" => std::future::pending().await,
+            _ => {
+                let problem = Invalid::new("query", "is required").and(Invalid::new("limit", "is too large"));
+                Err(hindsight_api::status::invalid("recall", &problem))
+            }
+        }
+    }
+
+    async fn explain_recall(
+        &self,
+        _: Request<ExplainRecallRequest>,
+    ) -> Result<Response<ExplainRecallResponse>, Status> {
+        Ok(Response::new(ExplainRecallResponse::default()))
+    }
+}
+
+fn edge() -> EdgeLayer {
+    EdgeLayer::new(Keyring::new(vec![Key {
+        name: "test".to_owned(),
+        hash: KeyHash::of("hs-good"),
+        tenant: TenantId::new("acme").unwrap(),
+        permissions: [Permission::Read].into_iter().collect::<Permissions>(),
+    }]))
+}
+
+fn local(service: Moody, key: Option<&str>) -> Client {
+    let routes = Routes::new(RecallServiceServer::new(service)).prepare();
+    let policy = RetryPolicy { repeats: 3, first_pause: Duration::from_millis(1), ..RetryPolicy::default() };
+    Client::local(edge().layer(routes), key.map(Into::into).as_ref()).unwrap().with_retry(policy)
+}
+
+async fn remote(service: Moody, key: Option<&str>) -> Client {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let incoming = tokio_stream::wrappers::TcpListenerStream::new(listener);
+    tokio::spawn(
+        Server::builder()
+            .layer(edge())
+            .add_service(RecallServiceServer::new(service))
+            .serve_with_incoming(incoming),
+    );
+    Client::remote(&endpoint, key.map(Into::into).as_ref()).unwrap()
+}
+
+fn query(text: &str) -> RecallRequest {
+    RecallRequest { query: text.to_owned(), ..Default::default() }
+}
+
+#[tokio::test]
+async fn local_and_remote_pass_the_same_edge() {
+    for client in [local(Moody::default(), Some("hs-good")), remote(Moody::default(), Some("hs-good")).await]
+    {
+        assert_eq!(client.recall(query("x")).await.unwrap().block, "acme");
+    }
+    for client in [local(Moody::default(), None), remote(Moody::default(), None).await] {
+        let error = client.recall(query("x")).await.unwrap_err();
+        assert_eq!((error.code, error.reason.as_str()), (Code::Unauthenticated, "KEY_MISSING"));
+        assert!(error.to_string().contains("authorization: Bearer KEY"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_or_busy_is_asked_again() {
+    for mood in ["away", "busy"] {
+        let service = Moody { failures: 2, ..Moody::default() };
+        let client = local(service.clone(), Some("hs-good"));
+        assert_eq!(client.recall(query(mood)).await.unwrap().block, "acme");
+        assert_eq!(service.calls.load(Ordering::SeqCst), 3, "{mood}");
+    }
+}
+
+#[tokio::test]
+async fn repetition_ends() {
+    let service = Moody { failures: u32::MAX, ..Moody::default() };
+    let error = local(service.clone(), Some("hs-good")).recall(query("away")).await.unwrap_err();
+    assert_eq!(error.code, Code::Unavailable);
+    assert_eq!(service.calls.load(Ordering::SeqCst), 4);
+}
+
+#[tokio::test]
+async fn what_cannot_get_better_is_not_repeated_and_names_the_fields() {
+    for (mood, text) in [("full", "message too large"), ("bad", "query: is required; limit: is too large")] {
+        let service = Moody { failures: u32::MAX, ..Moody::default() };
+        let error = local(service.clone(), Some("hs-good")).recall(query(mood)).await.unwrap_err();
+        assert_eq!(error.to_string(), text);
+        assert_eq!(service.calls.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_call_without_an_answer_ends_at_its_deadline() {
+    let service = Moody { failures: u32::MAX, ..Moody::default() };
+    let client = local(service.clone(), Some("hs-good")).with_deadline(Duration::from_millis(20));
+    let error = client.recall(query("slow")).await.unwrap_err();
+    assert_eq!(error.code, Code::DeadlineExceeded);
+    assert_eq!(service.calls.load(Ordering::SeqCst), 1, "a deadline is not tried again blindly");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let client = Client::remote(&endpoint, None).unwrap().with_retry(RetryPolicy::none());
+    let error = client.recall(query("x")).await.unwrap_err();
+    assert_eq!(error.code, Code::Unavailable);
+    assert!(error.to_string().contains("refused"), "{error}");
+    assert!(matches!(Client::remote("localhost:1", None), Err(ConnectError::Endpoint { .. })));
+    assert!(matches!(Client::remote(&endpoint, Some(&"a\nb".into())), Err(ConnectError::Key)));
+}
