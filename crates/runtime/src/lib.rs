@@ -1,5 +1,18 @@
-//! Runs roles in a process: start, health, ordered shutdown.
+//! Runs roles in a process: start, health, restart after a failure, ordered shutdown. With a socket
+//! ([`serve`]) or without one ([`Running::routes`], for a client in the same process).
 
+mod health;
 mod role;
+mod routes;
+mod running;
+mod serve;
+mod stop;
+mod supervise;
 
 pub use role::{Role, RoleError};
+pub use running::{Running, RuntimeError};
+pub use serve::serve;
+pub use stop::{Exit, StopSignal};
+
+#[cfg(test)]
+mod tests;
