@@ -25,9 +25,9 @@ pub(crate) fn call(step: &Step, arguments: Option<&Value>) -> u64 {
     }
 }
 
-/// The same result, but for what changes from one look to the next: times, counters, generated ids.
+/// The same result, but for the time of day.
 pub(crate) fn result(text: &str) -> u64 {
-    hash_of(signature::normalise(text))
+    hash_of(signature::timeless(text))
 }
 
 /// The state that a result shows, when it is a JSON object or list of some size.
@@ -89,6 +89,27 @@ pub(crate) fn words(detail: &str, arguments: Option<&Value>) -> Vec<u64> {
         None => add(detail),
     }
     distinct(out)
+}
+
+/// The values of arguments without their keys, one per line; the text as it is when it is no JSON.
+pub(crate) fn values(detail: &str, arguments: Option<&Value>) -> String {
+    let Some(value) = arguments else { return detail.to_owned() };
+    let mut out = String::new();
+    scalars(value, &mut |text| {
+        out.push_str(text);
+        out.push('\n');
+    });
+    out
+}
+
+fn scalars(value: &Value, found: &mut impl FnMut(&str)) {
+    match value {
+        Value::Number(n) => found(&n.to_string()),
+        Value::Array(items) => items.iter().for_each(|v| scalars(v, found)),
+        Value::Object(map) => map.values().for_each(|v| scalars(v, found)),
+        Value::String(s) => found(s),
+        _ => {}
+    }
 }
 
 /// What a result is made of: the longer texts of JSON, else the lines.

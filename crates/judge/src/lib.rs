@@ -12,6 +12,8 @@ pub mod distil;
 pub mod effect;
 pub mod signature;
 pub mod slice;
+#[cfg(test)]
+mod testing;
 mod token;
 
 use hindsight_types::{

@@ -9,6 +9,10 @@ const LONGEST: usize = 200;
 /// How much of an observation is searched for its error.
 const SEARCHED: usize = 64 * 1024;
 
+static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(\d{4}-\d{2}-\d{2}[T ])?\b\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?(Z|[+-]\d{2}:?\d{2})?\b").ok()
+});
+
 /// What varies from run to run, and what it is replaced by. The order matters: larger shapes first.
 static VARIABLE: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     [
@@ -55,6 +59,12 @@ pub fn normalise(text: &str) -> String {
         }
     }
     text
+}
+
+/// Text without its times of day, white space squeezed.
+pub(crate) fn timeless(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    TIME.as_ref().map_or(text.clone(), |r| r.replace_all(&text, "<time>").into_owned())
 }
 
 /// The line of an observation that says what went wrong: the first that speaks of trouble, in a

@@ -12,7 +12,7 @@ mod reach;
 mod rut;
 mod view;
 
-use hindsight_types::{StepEvaluation, Trajectory};
+use hindsight_types::{OutcomeStatus, StepEvaluation, Trajectory};
 
 use crate::token::Tokens;
 
@@ -31,9 +31,12 @@ pub fn judge(t: &Trajectory) -> Slice {
     let views = view::View::all(t, &mut tokens);
     let said = tokens.of_prose(&t.outcome.conclusion);
     let provenance = provenance::Provenance::build(&t.task_description, &views, &tokens);
-    let fates = fate::trace(&views, &provenance);
     let ending = ending::Ending::of(t, &views);
-    let reach = reach::Reach::walk(&views, &provenance, &fates, &ending, &said);
+    let fates = fate::trace(&views, &provenance, ending.status == OutcomeStatus::Success);
+    let reach = reach::Reach::walk(&views, &provenance, &fates, &ending, &said, &tokens);
     let steps = label::all(&views, &provenance, &fates, &ending, &reach, &tokens);
     Slice { steps, work: provenance.work + reach.work }
 }
+
+#[cfg(test)]
+mod tests;

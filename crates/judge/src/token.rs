@@ -1,6 +1,6 @@
 //! Salient tokens: the words by which one step can be seen to use what another one found.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Most tokens taken from the arguments or the words of one step.
 const PER_STEP: usize = 256;
@@ -46,17 +46,16 @@ impl Tokens {
         self.collect(text, |w| w.is_salient() || (w.is_name() && (short || !w.opens_sentence)))
     }
 
-    fn collect(&mut self, text: &str, keep: impl Fn(&Word<'_>) -> bool) -> Vec<TokenId> {
+    fn collect(&mut self, text: &str, keep: impl FnMut(&Word<'_>) -> bool) -> Vec<TokenId> {
+        let mut seen = HashSet::new();
         let mut out = Vec::new();
-        for word in Words::new(text) {
+        for word in Words::new(text).filter(keep) {
+            let id = self.intern(word.text);
+            if seen.insert(id) {
+                out.push(id);
+            }
             if out.len() >= PER_STEP {
                 break;
-            }
-            if keep(&word) {
-                let id = self.intern(word.text);
-                if !out.contains(&id) {
-                    out.push(id);
-                }
             }
         }
         out

@@ -98,6 +98,9 @@ fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Vec<Draft<
     let all: Vec<Judged<'a>> = phrase::judged(t, &evaluation.steps).collect();
     let mut drafts = Vec::new();
     for (at, wrong) in all.iter().enumerate() {
+        if drafts.len() == MOST {
+            break;
+        }
         // In a run that failed every change is suspect; only what was taken back or contradicted teaches.
         if !is(wrong, StepLabel::Misleading) || !writes(wrong) || wrong.verdict.confidence < 0.75 {
             continue;

@@ -14,10 +14,10 @@ const CREATE: &str = "create add book insert new make register send post launch 
 const PUT: &str = "set scale resize put write configure config chmod chown truncate overwrite tee";
 const CHANGE: &str = "update modify change edit patch apply replace str_replace upgrade downgrade rename move mv \
     deploy push commit merge rebase migrate alter save sync import transfer approve reject stash sed \
-    up start stop down annotate label cordon uncordon drain lock unlock pause resume reschedule renew";
+    up start stop down reset checkout recover annotate label cordon uncordon drain lock unlock pause resume reschedule renew";
 const DELETE: &str = "delete remove cancel rm drop destroy uninstall terminate revoke detach refund disable clean \
     cleanup purge prune unsubscribe umount unlink rmdir close delist evict";
-const UNDO: &str = "undo rollback revert restore reset recover checkout";
+const UNDO: &str = "undo rollback revert restore";
 const ACT: &str = "restart reboot reload rerun retry kill pkill killall flush trigger restarted bounce recreate \
     redeploy refresh";
 
@@ -155,6 +155,7 @@ pub(super) fn of_result(result: &str) -> Option<Effect> {
 /// Whether a tool of this name runs a command that it is given.
 pub(super) fn is_runner(name: &str) -> bool {
     words(name).iter().any(|w| has(RUNNERS, w) || has(PROGRAMS, w))
+        || ["命令", "终端", "脚本"].iter().any(|w| name.contains(w))
 }
 
 /// The program a tool's name stands for, to be put before its command; empty for a plain shell.

@@ -13,6 +13,9 @@ pub(super) struct Ending {
     pub(super) conclusion: Option<usize>,
     /// Why the run failed without any of its standing writes being at fault.
     pub(super) unfinished: Option<String>,
+    /// The run went wrong: it is known to have failed, or, where nothing is known, the agent's last words
+    /// say so or there are none.
+    pub(super) went_wrong: bool,
 }
 
 impl Ending {
@@ -20,7 +23,10 @@ impl Ending {
         let status = t.outcome.resolved();
         let conclusion = conclusion(views);
         let unfinished = cut_off(t, views).or_else(|| given_up(views));
-        Self { status, conclusion, unfinished }
+        let admitted =
+            conclusion.is_some_and(|at| admits(&views[at].step.action_detail)) || unfinished.is_some();
+        let went_wrong = status == OutcomeStatus::Failure || (status == OutcomeStatus::Unknown && admitted);
+        Self { status, conclusion, unfinished, went_wrong }
     }
 }
 
@@ -77,4 +83,30 @@ fn closes(words: &str) -> bool {
 
 fn says(view: &View<'_>, words: &str) -> bool {
     view.step.action_detail.contains(words) || view.step.reflection.contains(words)
+}
+
+/// Whether last words own up to having found or done nothing.
+fn admits(words: &str) -> bool {
+    const ADMISSIONS: [&str; 18] = [
+        "unable to",
+        "could not find",
+        "couldn't find",
+        "could not be found",
+        "not been found",
+        "cannot be determined",
+        "cannot determine",
+        "could not determine",
+        "insufficient information",
+        "no information",
+        "none found",
+        "did not find",
+        "not able to",
+        "无法确定",
+        "未能",
+        "没有找到",
+        "未找到",
+        "无法完成",
+    ];
+    let lower = words.to_lowercase();
+    ADMISSIONS.iter().any(|a| lower.contains(a))
 }

@@ -47,7 +47,8 @@ pub(super) struct Fates {
     pub(super) undoes: HashMap<usize, usize>,
 }
 
-pub(super) fn trace(views: &[View<'_>], provenance: &Provenance) -> Fates {
+/// `solved`: the run is known to have succeeded.
+pub(super) fn trace(views: &[View<'_>], provenance: &Provenance, solved: bool) -> Fates {
     let mut book = Book::default();
     let mut fates = Fates { of: vec![Fate::Stands; views.len()], undoes: HashMap::new() };
     for (at, view) in views.iter().enumerate().filter(|(_, v)| v.is_tool() && !v.failed()) {
@@ -56,6 +57,7 @@ pub(super) fn trace(views: &[View<'_>], provenance: &Provenance) -> Fates {
         } else if let Some(kind) = view.writes() {
             if let Some(done) = book.taken_back(kind, view, views, &provenance.edges[at]) {
                 fates.of[done] = Fate::Undone(at);
+                book.made.remove(&done);
                 fates.undoes.insert(at, done);
             } else if let Some(old) = book.replaced(kind, view) {
                 fates.of[old] = Fate::Replaced(at);
@@ -64,7 +66,7 @@ pub(super) fn trace(views: &[View<'_>], provenance: &Provenance) -> Fates {
         }
         book.see(at, view);
     }
-    mark_ineffective(views, &mut fates.of);
+    mark_ineffective(views, solved, &mut fates.of);
     mark_rejected(views, &mut fates.of);
     mark_refused(views, &mut fates.of);
     rut::mark(views, &mut fates.of);
@@ -82,6 +84,8 @@ struct Book {
     /// Per token, the last write that made or changed it and still stands.
     lasting: HashMap<TokenId, usize>,
     last_lasting: Option<usize>,
+    /// Writes that made something which nobody has taken back.
+    made: HashSet<usize>,
     put: HashMap<u64, usize>,
 }
 
@@ -126,7 +130,7 @@ impl Book {
                     views[*on].writes() == Some(WriteKind::Create)
                         && !edges.iter().any(|e| e.on == *on && e.why == Why::Answers)
                 });
-                made.filter(|m| self.is_lasting(*m)).or_else(|| self.same_thing_made(view, views))
+                made.filter(|m| self.made.contains(m)).or_else(|| self.same_thing_made(view, views))
             }
             WriteKind::Undo => {
                 let named = view.target.iter().filter_map(|t| self.lasting.get(t)).max().copied();
@@ -137,10 +141,6 @@ impl Book {
             }
             _ => None,
         }
-    }
-
-    fn is_lasting(&self, at: usize) -> bool {
-        self.lasting.values().any(|l| *l == at)
     }
 
     /// A thing made under the very names by which it is now deleted.
@@ -174,6 +174,9 @@ impl Book {
         }
         if matches!(kind, WriteKind::Create | WriteKind::Put | WriteKind::Change) {
             self.last_lasting = Some(at);
+        }
+        if kind == WriteKind::Create {
+            self.made.insert(at);
         }
         if let Some(identity) = view.identity.filter(|_| kind == WriteKind::Put) {
             self.put.insert(identity, at);
@@ -273,42 +276,64 @@ fn says_no_change(result: &str) -> bool {
 
 /// An act that leaves nothing lasting (a restart, a retry) did nothing when the trouble seen before it was
 /// seen again before anything else was done, and it took something else, or nothing helped at all.
-fn mark_ineffective(views: &[View<'_>], fates: &mut [Fate]) {
-    let mut seen: HashSet<u64> = HashSet::new();
+fn mark_ineffective(views: &[View<'_>], solved: bool, fates: &mut [Fate]) {
+    let mut seen = Troubles::default();
     let mut acts: Vec<usize> = Vec::new();
-    let mut still: HashMap<usize, usize> = HashMap::new();
-    let last_trouble = views.iter().rposition(|v| !symptoms(v).is_empty());
-    for (at, view) in views.iter().enumerate().filter(|(_, v)| v.is_tool()) {
-        let shows = symptoms(view);
-        if let Some(again) = shows.iter().find(|s| seen.contains(*s)).map(|_| at) {
-            for act in acts.drain(..) {
-                still.insert(act, again);
-            }
+    let mut still: Vec<(usize, usize)> = Vec::new();
+    let mut done: HashMap<TokenId, usize> = HashMap::new();
+    let mut last_trouble = None;
+    for (at, view) in views.iter().enumerate().filter(|(_, v)| v.is_tool() && v.effect != Effect::Think) {
+        let (any, again) = seen.learn(&view.step.observation);
+        if any {
+            last_trouble = Some(at);
         }
-        seen.extend(shows);
+        if again {
+            still.extend(acts.drain(..).map(|act| (act, at)));
+        }
         match view.writes() {
-            Some(WriteKind::Act) if fates[at] == Fate::Stands => acts.push(at),
+            Some(WriteKind::Act) if fates[at] == Fate::Stands => {
+                acts.push(at);
+                // Trouble came after it, and it was done again to the same thing.
+                let before = view.target.iter().filter_map(|t| done.insert(*t, at)).max();
+                let same = before.filter(|b| views[*b].target.iter().all(|t| view.target.contains(t)));
+                still.extend(same.zip(last_trouble).filter(|(b, trouble)| trouble > b));
+            }
             Some(_) => acts.clear(),
             None => {}
         }
     }
+    let last_write = views.iter().rposition(|v| v.writes().is_some());
     for (act, again) in still {
-        let written_later = views.iter().skip(again + 1).any(|v| v.writes().is_some());
-        if written_later || last_trouble == Some(again) {
+        if last_write > Some(again) || (!solved && last_trouble == Some(again)) {
             fates[act] = Fate::NoEffect(again);
         }
     }
 }
 
-/// The lines of trouble in what a step saw, as signatures.
-fn symptoms(view: &View<'_>) -> Vec<u64> {
-    if !view.is_tool() || view.effect == Effect::Think {
-        return Vec::new();
+/// Lines of trouble seen so far.
+#[derive(Default)]
+struct Troubles {
+    kinds: HashSet<u64>,
+    dated: HashSet<u64>,
+}
+
+impl Troubles {
+    /// Whether an observation shows trouble, and whether it is one that was there before. A line that a log
+    /// merely prints a second time, with its old date, is not.
+    fn learn(&mut self, observation: &str) -> (bool, bool) {
+        let lines = signature::head(observation, 20_000).lines().filter(|l| signature::is_trouble(l));
+        let (mut any, mut again) = (false, false);
+        let mut kinds = Vec::new();
+        for line in lines.take(SYMPTOMS) {
+            any = true;
+            let line = signature::head(line, 400);
+            let normal = signature::normalise(line);
+            let old = normal.contains("<time>") && !self.dated.insert(canon::hash_of(line));
+            let kind = canon::hash_of(normal);
+            again |= !old && self.kinds.contains(&kind);
+            kinds.push(kind);
+        }
+        self.kinds.extend(kinds);
+        (any, again)
     }
-    signature::head(&view.step.observation, 20_000)
-        .lines()
-        .filter(|l| signature::is_trouble(l))
-        .take(SYMPTOMS)
-        .map(|l| canon::hash_of(signature::normalise(signature::head(l, 400))))
-        .collect()
 }

@@ -128,10 +128,11 @@ impl Judge<'_, '_> {
         }
         let before = self.views[before].named();
         Some(match stale_since {
-            Some(since) if self.ending.status == OutcomeStatus::Failure => {
+            Some(since) if self.ending.went_wrong => {
                 let since = self.views[since].named();
-                let why =
-                    format!("goes on with what had brought nothing new since {since}, and the run failed");
+                let why = format!(
+                    "goes on with what had brought nothing new since {since}, and the run went wrong"
+                );
                 Verdict::new(StepLabel::Misleading, 0.65, why)
             }
             _ => Verdict::new(
@@ -153,6 +154,11 @@ impl Judge<'_, '_> {
             OutcomeStatus::Success => {
                 Verdict::new(StepLabel::Necessary, 0.9, "it concludes the run, which succeeded")
             }
+            _ if self.ending.went_wrong => Verdict::new(
+                StepLabel::Misleading,
+                0.5,
+                "the run ended with it, and by its own words without a result",
+            ),
             _ => Verdict::new(StepLabel::Necessary, 0.6, "it concludes the run"),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::effect::Effect;
-use crate::token::TokenId;
+use crate::token::{TokenId, Tokens};
 
 use super::ending::Ending;
 use super::fate::{Fate, Fates};
@@ -39,6 +39,7 @@ impl Reach {
         fates: &Fates,
         ending: &Ending,
         said: &[TokenId],
+        tokens: &Tokens,
     ) -> Self {
         let mut reach = Self { via: vec![None; views.len()], work: 0 };
         let mut queue = VecDeque::new();
@@ -46,7 +47,7 @@ impl Reach {
             reach.mark(at, via, &mut queue);
         }
         reach.follow(&mut queue, provenance, fates);
-        for (at, via) in reach.without_link(views, ending) {
+        for (at, via) in reach.without_link(views, ending, tokens) {
             reach.mark(at, via, &mut queue);
         }
         reach.follow(&mut queue, provenance, fates);
@@ -73,12 +74,12 @@ impl Reach {
     }
 
     /// Reads that support the conclusion though no token shows it.
-    fn without_link(&self, views: &[View<'_>], ending: &Ending) -> Vec<(usize, Via)> {
+    fn without_link(&self, views: &[View<'_>], ending: &Ending, tokens: &Tokens) -> Vec<(usize, Via)> {
         let Some(end) = ending.conclusion else { return Vec::new() };
         let read =
             |at: &usize| views[*at].effect == Effect::Read && views[*at].is_tool() && !views[*at].failed();
         if let Some(write) = views.iter().rposition(|v| v.writes().is_some()) {
-            let about = |at: &usize| views[*at].target.iter().any(|t| views[write].target.contains(t));
+            let about = |at: &usize| looks_at(&views[*at], &views[write], tokens);
             return (write + 1..end).filter(read).filter(about).map(|at| (at, Via::Checks(write))).collect();
         }
         if views.iter().zip(&self.via).any(|(v, via)| v.is_tool() && via.is_some()) {
@@ -101,4 +102,13 @@ fn roots(
     roots.extend((0..views.len()).filter(standing).map(|at| (at, Via::Stands)));
     roots.extend(said.iter().filter_map(|t| provenance.shown_by(*t).map(|at| (at, Via::Result(*t)))));
     roots
+}
+
+/// Whether a read looks at what a write changed: the same thing, a folder around it, or everything.
+fn looks_at(read: &View<'_>, write: &View<'_>, tokens: &Tokens) -> bool {
+    let around = |t: &TokenId| {
+        let folder = tokens.text(*t);
+        folder.contains('/') && write.target.iter().any(|w| tokens.text(*w).starts_with(folder))
+    };
+    read.target.is_empty() || read.target.iter().any(|t| write.target.contains(t) || around(t))
 }

@@ -13,7 +13,7 @@ pub(super) struct View<'t> {
     pub(super) effect: Effect,
     /// Same call, same value.
     pub(super) call: u64,
-    /// Same result but for times and counters, same value.
+    /// Same result but for the time of day, same value.
     pub(super) result: u64,
     /// The state the result shows, exactly.
     pub(super) state: Option<u64>,
@@ -48,10 +48,11 @@ impl<'t> View<'t> {
         } else {
             Effect::Think
         };
+        let values = canon::values(&step.action_detail, arguments.as_ref());
         let target = if tool && effect != Effect::Think {
-            tokens.of_arguments(&step.action_detail)
+            tokens.of_arguments(&values)
         } else {
-            tokens.of_prose(&step.action_detail)
+            tokens.of_prose(&values)
         };
         let mut uses = target.clone();
         let decision = step.decision.iter().flat_map(|d| [d.chosen.as_str(), d.rationale.as_str()]);
@@ -63,7 +64,7 @@ impl<'t> View<'t> {
             step,
             effect,
             call: canon::call(step, arguments.as_ref()),
-            result: canon::result(crate::signature::head(&step.observation, 20_000)),
+            result: canon::result(&step.observation),
             state: canon::state(&step.observation),
             target,
             uses,

@@ -1,0 +1,3 @@
+mod incidents;
+mod principles;
+mod properties;

@@ -1,0 +1,137 @@
+//! Whatever comes in, every step gets one label, and the work stays in proportion.
+
+use hindsight_types::{ActionType, OutcomeStatus, StepStatus, Trajectory};
+use proptest::prelude::*;
+
+use crate::testing::run;
+
+fn text() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "docker restart web-1",
+        "{\"id\":\"A-1\"}",
+        "[1,{\"name\":\"退款\"}]",
+        "错误：超时",
+        "Error: no such file /tmp/a.b",
+        "ch_7781",
+        "A-1",
+        "「订单」",
+        "\u{0}\u{1f600}",
+        "\"",
+        "{",
+        "restart",
+        "that was a mistake",
+        "2026-01-01T00:00:00Z FATAL x",
+        "",
+    ]);
+    prop_oneof![
+        3 => prop::collection::vec(words, 0..6).prop_map(|w| w.join(" ")),
+        1 => any::<String>(),
+        1 => "\\PC{0,200}",
+    ]
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        prop::sample::select(vec![
+            "shell",
+            "get_order",
+            "create_order",
+            "cancel_order",
+            "restart",
+            "退款",
+            "think",
+            "submit",
+            ""
+        ])
+        .prop_map(str::to_owned),
+        any::<String>(),
+    ]
+}
+
+pub(crate) fn trajectory() -> impl Strategy<Value = Trajectory> {
+    let step = (0..4_u8, name(), text(), text(), text());
+    let outcome = prop::sample::select(vec![
+        OutcomeStatus::Success,
+        OutcomeStatus::Partial,
+        OutcomeStatus::Failure,
+        OutcomeStatus::Unknown,
+    ]);
+    (text(), prop::collection::vec(step, 0..30), outcome, text()).prop_map(
+        |(task, steps, outcome, conclusion)| {
+            let mut r = run(&task);
+            for (kind, name, detail, observation, _) in &steps {
+                r = match kind {
+                    0 => r.call(name, detail, observation),
+                    1 => r.fails(name, detail, observation),
+                    2 => r.says(detail),
+                    _ => r.user(detail),
+                };
+            }
+            let mut t = r.ended(outcome);
+            for (step, (.., reflection)) in t.steps.iter_mut().zip(&steps) {
+                step.reflection.clone_from(reflection);
+            }
+            t.outcome.conclusion = conclusion;
+            t
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_step_gets_one_label_with_a_reason(t in trajectory()) {
+        let judged = crate::slice::judge(&t).steps;
+        prop_assert_eq!(judged.len(), t.steps.len());
+        for (step, j) in t.steps.iter().zip(&judged) {
+            prop_assert_eq!(step.step_index, j.step_index);
+            prop_assert!(!j.rationale.is_empty());
+            prop_assert!((0.0..=1.0).contains(&j.confidence));
+            prop_assert!(j.depends_on.iter().all(|d| *d < j.step_index));
+            prop_assert!(j.depends_on.is_sorted());
+            if step.action_type == ActionType::ToolCall {
+                prop_assert_eq!(step.status == StepStatus::Error, j.label == hindsight_types::StepLabel::Failed);
+            }
+        }
+        prop_assert_eq!(judged, crate::slice::judge(&t).steps);
+    }
+
+    #[test]
+    fn distilling_never_fails_and_stays_in_bounds(t in trajectory()) {
+        let e = crate::evaluate(&t, t.ended_at);
+        let d = crate::distil::distil(&t, &e, t.ended_at);
+        prop_assert!(e.summary.split_whitespace().count() <= 150);
+        for l in &d.lessons {
+            prop_assert_eq!(&l.scope, &t.scope);
+            prop_assert!(!l.situation.trim().is_empty() && !l.advice.trim().is_empty() && !l.basis.chosen.is_empty());
+        }
+        for p in &d.failure_patterns {
+            prop_assert!(!p.signature.is_empty() && !p.suggestion.is_empty() && !p.cause.is_empty());
+        }
+    }
+}
+
+/// A long session: every call uses what the one before it found, with restarts and repetitions between.
+fn long(steps: usize) -> Trajectory {
+    let mut r = run("Work through the queue");
+    for i in 0..steps / 4 {
+        let (this, next) = (format!("job-{i}x"), format!("job-{}x", i + 1));
+        r = r
+            .call(
+                "get_job",
+                &format!(r#"{{"id":"{this}"}}"#),
+                &format!(r#"{{"id":"{this}","next":"{next}","state":"error 17"}}"#),
+            )
+            .call("create_run", &format!(r#"{{"job_id":"{this}"}}"#), &format!("run-{i}y"))
+            .call("restart_job", &format!(r#"{{"id":"{this}"}}"#), "restarted")
+            .call("delete_run", &format!(r#"{{"run_id":"run-{i}y"}}"#), "deleted");
+    }
+    r.says("All jobs are through.").succeeded()
+}
+
+#[test]
+fn work_grows_in_proportion_to_the_run() {
+    let (small, large) = (crate::slice::judge(&long(250)).work, crate::slice::judge(&long(2_000)).work);
+    assert!(large < small * 10, "{small} operations for 250 steps, {large} for 2000");
+}
