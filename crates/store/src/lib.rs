@@ -15,5 +15,8 @@ mod store;
 mod stored;
 mod write;
 
+#[cfg(feature = "testkit")]
+pub mod testkit;
+
 pub use backend::{Scrolled, VectorBackend};
 pub use store::{Store, StoreOptions};

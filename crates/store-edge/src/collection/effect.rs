@@ -1,0 +1,104 @@
+use hindsight_ports::StoreError;
+use qdrant_client::qdrant::{
+    PointId, PointStruct, PointsIdsList, PointsSelector, PointsUpdateOperation,
+    points_selector::PointsSelectorOneOf,
+    points_update_operation::{DeletePoints, Operation, PointStructList},
+};
+use qdrant_edge::{
+    PointId as EngineId, PointInsertOperations, PointOperations, PointStructPersisted, UpdateOperation,
+};
+
+use crate::convert::{
+    point::{id_from_engine, ids_to_engine, point_to_engine},
+    schema::Schema,
+};
+
+/// Points per record: bounds the memory of a step and how long the engine holds its locks.
+pub(crate) const UPSERT_CHUNK: usize = 256;
+const DELETE_CHUNK: usize = 10_000;
+
+/// A point as the journal and as the engine want it.
+pub(crate) type Pair = (PointStruct, PointStructPersisted);
+
+/// The outcome of a write: as the record that makes it durable and as the operation that makes it visible.
+#[derive(Debug)]
+pub(crate) struct Effect {
+    pub(crate) record: PointsUpdateOperation,
+    pub(crate) operation: UpdateOperation,
+    pub(crate) points: u64,
+}
+
+/// Checks every point before any is written.
+pub(crate) fn check_points(points: Vec<PointStruct>, schema: &Schema) -> Result<Vec<Pair>, StoreError> {
+    points
+        .into_iter()
+        .map(|point| {
+            let engine = point_to_engine(point.clone(), schema)?;
+            Ok((point, engine))
+        })
+        .collect()
+}
+
+impl Effect {
+    pub(crate) fn upserts(pairs: Vec<Pair>) -> impl Iterator<Item = Self> {
+        let mut rest = pairs.into_iter();
+        std::iter::from_fn(move || {
+            let (points, engine): (Vec<_>, Vec<_>) = rest.by_ref().take(UPSERT_CHUNK).unzip();
+            (!points.is_empty()).then(|| Self::upsert(points, engine))
+        })
+    }
+
+    pub(crate) fn deletes(ids: &[EngineId]) -> impl Iterator<Item = Self> {
+        ids.chunks(DELETE_CHUNK)
+            .map(|ids| Self::delete(ids.iter().copied().map(id_from_engine).collect(), ids.to_vec()))
+    }
+
+    /// What `record` was made from. `None`: it has nothing in it that the journal ever holds.
+    pub(crate) fn from_record(
+        record: PointsUpdateOperation,
+        schema: &Schema,
+    ) -> Result<Option<Self>, StoreError> {
+        match record.operation {
+            Some(Operation::Upsert(PointStructList { points, .. })) => {
+                let (points, engine) = check_points(points, schema)?.into_iter().unzip();
+                Ok(Some(Self::upsert(points, engine)))
+            }
+            Some(Operation::DeletePoints(DeletePoints {
+                points:
+                    Some(PointsSelector {
+                        points_selector_one_of: Some(PointsSelectorOneOf::Points(PointsIdsList { ids })),
+                    }),
+                ..
+            })) => {
+                let engine = ids_to_engine(ids.clone())?;
+                Ok(Some(Self::delete(ids, engine)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn upsert(points: Vec<PointStruct>, engine: Vec<PointStructPersisted>) -> Self {
+        let count = points.len() as u64;
+        let list = PointStructList { points, ..PointStructList::default() };
+        Self {
+            record: PointsUpdateOperation { operation: Some(Operation::Upsert(list)) },
+            operation: UpdateOperation::PointOperation(PointOperations::UpsertPoints(
+                PointInsertOperations::PointsList(engine),
+            )),
+            points: count,
+        }
+    }
+
+    fn delete(ids: Vec<PointId>, engine: Vec<EngineId>) -> Self {
+        let count = ids.len() as u64;
+        let selector = PointsSelector {
+            points_selector_one_of: Some(PointsSelectorOneOf::Points(PointsIdsList { ids })),
+        };
+        let delete = DeletePoints { points: Some(selector), ..DeletePoints::default() };
+        Self {
+            record: PointsUpdateOperation { operation: Some(Operation::DeletePoints(delete)) },
+            operation: UpdateOperation::PointOperation(PointOperations::DeletePoints { ids: engine }),
+            points: count,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Conformance suites, for the tests of adapters.
+
+pub mod backend;
