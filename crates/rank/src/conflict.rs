@@ -1,0 +1,91 @@
+//! When two memories contradict each other, and when they say the same.
+
+use std::collections::BTreeSet;
+
+use hindsight_text::{similarity, token_set};
+use hindsight_types::{Experience, Fact, Memory};
+
+use crate::experience;
+
+/// From this share of common tokens two situations are the same one.
+const SAME_SITUATION: f32 = 0.8;
+/// From this share of common tokens two statements about the same entities answer the same question.
+const SAME_QUESTION: f32 = 0.5;
+
+/// The tokens that comparing needs, computed once per candidate.
+#[derive(Debug, Clone)]
+pub(crate) struct Words {
+    all: BTreeSet<String>,
+    /// Situation of a lesson; empty for other kinds.
+    situation: BTreeSet<String>,
+    /// Tokens with digits: amounts, dates, ids. They must agree for two texts to say the same.
+    numbers: BTreeSet<String>,
+}
+
+impl Words {
+    pub(crate) fn of(memory: &Memory) -> Self {
+        let all = token_set(&memory.text());
+        let numbers = all.iter().filter(|t| t.contains(char::is_numeric)).cloned().collect();
+        let situation = match memory {
+            Memory::Lesson(m) => token_set(&m.situation),
+            _ => BTreeSet::new(),
+        };
+        Self { all, situation, numbers }
+    }
+}
+
+/// True when both answer the same question differently, so that only the newer one holds.
+pub(crate) fn contradict(a: (&Memory, &Words), b: (&Memory, &Words)) -> bool {
+    match (a.0, b.0) {
+        (Memory::Fact(x), Memory::Fact(y)) => {
+            let common = || similarity(&a.1.all, &b.1.all);
+            x.scope == y.scope && (same_key(x, y) || same_subject(x, y, common))
+        }
+        (Memory::Lesson(x), Memory::Lesson(y)) => {
+            let common = || similarity(&a.1.situation, &b.1.situation);
+            x.scope == y.scope
+                && x.task_type == y.task_type
+                && x.advice != y.advice
+                && common() >= SAME_SITUATION
+        }
+        (Memory::FailurePattern(x), Memory::FailurePattern(y)) => {
+            x.action_name == y.action_name && x.signature == y.signature && !x.signature.is_empty()
+        }
+        _ => false,
+    }
+}
+
+fn same_key(a: &Fact, b: &Fact) -> bool {
+    !a.key.is_empty() && a.key == b.key
+}
+
+/// The same entities, and the same intent or much of the same words.
+fn same_subject(a: &Fact, b: &Fact, common: impl Fn() -> f32) -> bool {
+    let entities = |f: &Fact| f.entities.iter().map(|e| e.to_lowercase()).collect::<BTreeSet<_>>();
+    let same_intent = !a.intent.is_empty() && a.intent.eq_ignore_ascii_case(&b.intent);
+    let different_intents = !a.intent.is_empty() && !b.intent.is_empty() && !same_intent;
+    !a.entities.is_empty()
+        && entities(a) == entities(b)
+        && !different_intents
+        && (same_intent || common() >= SAME_QUESTION)
+}
+
+/// True when one of the two is enough. Words alone do not decide: numbers must agree, and so must the way
+/// two runs went.
+pub(crate) fn say_the_same(a: (&Memory, &Words), b: (&Memory, &Words), threshold: f32) -> bool {
+    let same_kind_of_thing = match (a.0, b.0) {
+        (Memory::Experience(x), Memory::Experience(y)) => went_the_same_way(x, y),
+        _ => a.0.kind() == b.0.kind(),
+    };
+    same_kind_of_thing && a.1.numbers == b.1.numbers && similarity(&a.1.all, &b.1.all) >= threshold
+}
+
+fn went_the_same_way(a: &Experience, b: &Experience) -> bool {
+    let names = |e: &Experience| -> Vec<String> {
+        experience::path(e).iter().map(|s| format!("{} {}", s.action_name, s.action_detail)).collect()
+    };
+    a.trajectory.outcome.resolved() == b.trajectory.outcome.resolved() && names(a) == names(b)
+}
+
+#[cfg(test)]
+mod tests;

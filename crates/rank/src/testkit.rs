@@ -1,0 +1,176 @@
+//! Memories and hits for the tests of this crate.
+
+use hindsight_ports::Hit;
+use hindsight_types::*;
+
+use crate::{DenseRange, Request};
+
+pub(crate) const DENSE: DenseRange = DenseRange { zero: 0.1, full: 0.6 };
+
+pub(crate) fn day(n: i64) -> Timestamp {
+    Timestamp::from_second(1_780_000_000 + n * 86_400).unwrap()
+}
+
+pub(crate) fn scope() -> Scope {
+    Scope::new(TenantId::new("acme").unwrap(), Visibility::Tenant)
+}
+
+pub(crate) fn environment(tags: &[&str]) -> Environment {
+    Environment { tags: tags.iter().map(|t| (*t).to_owned()).collect(), ..Environment::default() }
+}
+
+pub(crate) fn request<'a>(query: &'a str, environment: &'a Environment) -> Request<'a> {
+    Request {
+        query,
+        environment,
+        now: day(100),
+        limit: 3,
+        token_budget: 1500,
+        receipt: ReceiptId(uuid::Uuid::from_u128(7)),
+        dense: DENSE,
+    }
+}
+
+pub(crate) fn fact(key: &str, content: &str) -> Fact {
+    let tenant = TenantId::new("acme").unwrap();
+    let user = UserId::new("ann").unwrap();
+    Fact {
+        id: MemoryId::fact(&tenant, &user, key),
+        scope: Scope::new(tenant, Visibility::User(user)),
+        key: key.to_owned(),
+        content: content.to_owned(),
+        context: String::new(),
+        speaker: String::new(),
+        session: None,
+        intent: String::new(),
+        entities: vec![],
+        status: FactStatus::Open,
+        confidence: 1.0,
+        occurred_at: day(99),
+        expires_at: None,
+    }
+}
+
+pub(crate) fn step(index: u32, name: &str, detail: &str, observation: &str) -> Step {
+    Step {
+        step_index: index,
+        action_type: ActionType::ToolCall,
+        action_name: name.to_owned(),
+        action_detail: detail.to_owned(),
+        observation: observation.to_owned(),
+        status: StepStatus::Ok,
+        decision: None,
+        reflection: String::new(),
+        agent: None,
+        started_at: None,
+        ended_at: None,
+    }
+}
+
+/// A run of three steps: one dead end, two necessary.
+pub(crate) fn experience(trace: &str, task: &str, status: OutcomeStatus) -> Experience {
+    let steps = vec![
+        step(0, "restart_container", "api", "still restarting"),
+        step(1, "read_logs", "api --tail 50", "OOMKilled: limit 128Mi"),
+        step(2, "set_memory_limit", "api 512Mi", "updated; api is healthy"),
+    ];
+    let verdict = |i: u32, label, why: &str| StepEvaluation {
+        step_index: i,
+        label,
+        rationale: why.to_owned(),
+        confidence: 0.9,
+        depends_on: vec![],
+    };
+    let trace_id = TraceId::new(trace).unwrap();
+    Experience {
+        id: MemoryId::experience(&scope().tenant, &trace_id),
+        trajectory: Trajectory {
+            trace_id,
+            scope: scope(),
+            session: None,
+            user: None,
+            agent: None,
+            task_type: None,
+            task_description: task.to_owned(),
+            steps,
+            outcome: Outcome {
+                status,
+                evidence: vec![OutcomeEvidence {
+                    source: EvidenceSource::TestResult,
+                    verdict: status,
+                    detail: "health check".to_owned(),
+                    observed_at: None,
+                }],
+                conclusion: "the memory limit was too low".to_owned(),
+            },
+            environment: Environment::default(),
+            receipts: vec![],
+            started_at: day(98),
+            ended_at: day(99),
+        },
+        evaluation: Evaluation {
+            judge: "slice/1".to_owned(),
+            steps: vec![
+                verdict(0, StepLabel::Misleading, "the restart changed nothing"),
+                verdict(1, StepLabel::Necessary, "found the cause"),
+                verdict(2, StepLabel::Necessary, "fixed it"),
+            ],
+            outcome: status,
+            summary: "The container was killed for memory; raising the limit fixed it.".to_owned(),
+            worth_reference: true,
+            evaluated_at: day(99),
+        },
+        entities: vec![],
+    }
+}
+
+pub(crate) fn lesson(key: &str, situation: &str, advice: &str, stage: Stage) -> Lesson {
+    Lesson {
+        id: MemoryId::lesson(&scope().tenant, "tenant", key),
+        scope: scope(),
+        situation: situation.to_owned(),
+        advice: advice.to_owned(),
+        basis: Decision::default(),
+        result: String::new(),
+        task_type: None,
+        environment: Environment::default(),
+        entities: vec![],
+        stage,
+        source_outcome: OutcomeStatus::Success,
+        sources: vec![],
+        supported: 1,
+        refuted: 0,
+        created_at: day(90),
+        last_supported_at: day(99),
+    }
+}
+
+pub(crate) fn pattern(signature: &str) -> FailurePattern {
+    FailurePattern {
+        id: MemoryId::failure_pattern(&scope().tenant, "tenant", signature),
+        scope: scope(),
+        action_name: "docker_pull".to_owned(),
+        signature: signature.to_owned(),
+        example: "manifest unknown for api:v2".to_owned(),
+        action_detail: "api:v2".to_owned(),
+        cause: "the tag was never pushed".to_owned(),
+        suggestion: "list the tags before pulling".to_owned(),
+        environment: Environment::default(),
+        sources: vec![TraceId::new("t-9").unwrap()],
+        first_seen: day(50),
+        last_seen: day(99),
+    }
+}
+
+pub(crate) fn hit(memory: Memory, sparse: f32, dense: f32) -> Hit {
+    Hit { memory, dense: Some(dense), sparse: Some(sparse) }
+}
+
+/// A hit as both arms would score it: its share of the query's tokens, on each arm's scale.
+pub(crate) fn near(memory: Memory, query: &str) -> Hit {
+    let share = hindsight_text::overlap(
+        &hindsight_text::token_set(query),
+        &hindsight_text::token_set(&memory.indexed_text()),
+    );
+    hit(memory, share * 12.0, share * 0.7)
+}
