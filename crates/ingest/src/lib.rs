@@ -1,8 +1,9 @@
 //! What happens to a run before it is judged: checked, freed of secrets, put together from its events,
-//! gated, reduced to what matters. Pure logic: no I/O, no clock.
+//! gated, reduced to what matters; and how it is encoded for search. No I/O but the `Embedder` port, no clock.
 
 pub mod assemble;
 pub mod digest;
+pub mod encode;
 pub mod entities;
 pub mod environment;
 pub mod gate;

@@ -1,0 +1,96 @@
+//! What travels over the bus: domain values to envelopes and back. Ids are derived from what a message
+//! says, so sending it again makes the same message.
+
+use std::collections::BTreeMap;
+
+use hindsight_codec::{
+    event_from_proto, event_to_proto, fact_from_proto, fact_to_proto, schema, scope_to_proto,
+};
+use hindsight_ports::Envelope;
+use hindsight_proto::event::v1::{EvaluationRequested, EventRecorded, FactRetained};
+use hindsight_types::{Event, EventBody, EventId, Fact, Timestamp};
+use prost::Message as _;
+use uuid::Uuid;
+
+/// W3C headers of the call that caused a message.
+pub(crate) type TraceContext = BTreeMap<String, String>;
+
+/// Longest trace header that is carried on.
+const HEADER_BYTES: usize = 512;
+
+pub(crate) fn trace_context(metadata: &tonic::metadata::MetadataMap) -> TraceContext {
+    ["traceparent", "tracestate"]
+        .into_iter()
+        .filter_map(|name| {
+            let value = metadata.get(name)?.to_str().ok().filter(|v| v.len() <= HEADER_BYTES)?;
+            Some((name.to_owned(), value.to_owned()))
+        })
+        .collect()
+}
+
+pub(crate) fn of_event(event: &Event, trace_context: &TraceContext) -> Envelope {
+    Envelope {
+        id: event.event_id.0,
+        schema: schema::EVENT_RECORDED.to_owned(),
+        tenant: event.scope.tenant.clone(),
+        occurred_at: event.recorded_at,
+        trace_context: trace_context.clone(),
+        payload: event_to_proto(event).encode_to_vec(),
+    }
+}
+
+pub(crate) fn of_fact(fact: &Fact, trace_context: &TraceContext) -> Envelope {
+    let payload = FactRetained { fact: Some(fact_to_proto(fact)) }.encode_to_vec();
+    Envelope {
+        // A fact that says something new is a new message.
+        id: Uuid::new_v5(&fact.id.0, &payload),
+        schema: schema::FACT_RETAINED.to_owned(),
+        tenant: fact.scope.tenant.clone(),
+        occurred_at: fact.occurred_at,
+        trace_context: trace_context.clone(),
+        payload,
+    }
+}
+
+/// The request to judge the task that `event` completes. `None`: it completes none.
+pub(crate) fn evaluation_of(event: &Event, trace_context: &TraceContext, now: Timestamp) -> Option<Envelope> {
+    let EventBody::Completed(completed) = &event.body else { return None };
+    let request = EvaluationRequested {
+        trace_id: event.trace_id.to_string(),
+        scope: Some(scope_to_proto(&event.scope)),
+        step_count: completed.step_count,
+    };
+    Some(Envelope {
+        id: EventId::derived(&event.scope.tenant, &event.trace_id, "evaluate").0,
+        schema: schema::EVALUATION_REQUESTED.to_owned(),
+        tenant: event.scope.tenant.clone(),
+        occurred_at: now,
+        trace_context: trace_context.clone(),
+        payload: request.encode_to_vec(),
+    })
+}
+
+/// What a message on `Queue::Ingest` carries.
+#[derive(Debug)]
+pub(crate) enum Carried {
+    Event(Event),
+    Fact(Fact),
+}
+
+/// The error says why the message can never be read.
+pub(crate) fn read(envelope: &Envelope) -> Result<Carried, String> {
+    let tenant = &envelope.tenant;
+    let undecodable = |e: prost::DecodeError| format!("{} cannot be decoded: {e}", envelope.schema);
+    match envelope.schema.as_str() {
+        schema::EVENT_RECORDED => {
+            let event = EventRecorded::decode(envelope.payload.as_slice()).map_err(undecodable)?;
+            event_from_proto(tenant, event).map(Carried::Event).map_err(|e| e.to_string())
+        }
+        schema::FACT_RETAINED => {
+            let retained = FactRetained::decode(envelope.payload.as_slice()).map_err(undecodable)?;
+            let fact = retained.fact.ok_or_else(|| format!("{} carries no fact", envelope.schema))?;
+            fact_from_proto(tenant, fact).map(Carried::Fact).map_err(|e| e.to_string())
+        }
+        other => Err(format!("messages of type `{other}` are not known here")),
+    }
+}

@@ -1,0 +1,78 @@
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Queue};
+use hindsight_proto::collector::v1::collector_service_server::CollectorServiceServer;
+use hindsight_runtime::{Role, RoleError};
+use hindsight_types::limits;
+use tokio_util::sync::CancellationToken;
+use tonic::service::RoutesBuilder;
+
+use crate::{CollectorSettings, NAME, ingester::Ingester, service::Service};
+
+/// The role `collector`: the gRPC service and the ingester.
+pub struct Collector {
+    bus: Arc<dyn Bus>,
+    service: Arc<Service>,
+    ingester: Ingester,
+    /// Ends open streams when the role stops.
+    closing: CancellationToken,
+}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collector").finish_non_exhaustive()
+    }
+}
+
+impl Collector {
+    pub fn new(
+        settings: CollectorSettings,
+        bus: Arc<dyn Bus>,
+        store: Arc<dyn MemoryStore>,
+        embedder: Arc<dyn Embedder>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let closing = CancellationToken::new();
+        let service = Service::new(&settings, bus.clone(), store.clone(), clock.clone(), closing.clone());
+        let ingester = Ingester::new(settings, bus.clone(), store, embedder, clock);
+        Self { bus, service: Arc::new(service), ingester, closing }
+    }
+}
+
+#[async_trait]
+impl Role for Collector {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn service_names(&self) -> Vec<&'static str> {
+        vec![hindsight_proto::collector::v1::collector_service_server::SERVICE_NAME]
+    }
+
+    fn register(&self, routes: &mut RoutesBuilder) {
+        let server = CollectorServiceServer::from_arc(self.service.clone());
+        routes.add_service(server.max_decoding_message_size(limits::MESSAGE_BYTES));
+    }
+
+    async fn run(&self, stop: CancellationToken) -> Result<(), RoleError> {
+        let sources = async {
+            stop.cancelled().await;
+            self.closing.cancel();
+        };
+        let ((), ()) = tokio::join!(sources, self.ingester.run(stop.clone()));
+        Ok(())
+    }
+
+    async fn ready(&self) -> Result<(), String> {
+        self.bus.stats(Queue::Ingest).await.map_err(|e| e.to_string())?;
+        self.ingester.trouble().map_or(Ok(()), Err)
+    }
+
+    fn pending(&self) -> String {
+        match self.ingester.held() {
+            0 => String::new(),
+            n => format!("{n} deliveries"),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Requests to domain values.
+
+use hindsight_api::status;
+use hindsight_codec::{
+    optional_time_from_proto, outcome_from_proto, scope_or_default, step_from_proto,
+    task_completed_from_proto, task_started_from_proto, time_or,
+};
+use hindsight_ingest::{assemble, entities};
+use hindsight_proto::collector::v1::{
+    CompleteTaskRequest, Consistency, RecordEventsRequest, Rejection, RetainRequest,
+    record_events_request::Body,
+};
+use hindsight_types::{
+    Event, EventBody, EventId, Fact, FactStatus, Invalid, MemoryId, Scope, SessionId, TaskCompleted,
+    TenantId, Timestamp, TraceId, UserId, Visibility,
+};
+use uuid::Uuid;
+
+/// Longest message of a rejection.
+const MESSAGE_BYTES: usize = 2048;
+/// Most fields a rejection names.
+const FIELDS: usize = 20;
+
+pub(super) fn waits_for_index(consistency: i32) -> Result<bool, Invalid> {
+    match Consistency::try_from(consistency) {
+        Ok(Consistency::Indexed) => Ok(true),
+        Ok(Consistency::Durable | Consistency::Unspecified) => Ok(false),
+        Err(_) => Err(Invalid::new("consistency", format!("{consistency} is not a value of this enum"))),
+    }
+}
+
+/// `inherited` is the scope of the task's start, for events that state none.
+pub(super) fn event(
+    tenant: &TenantId,
+    request: RecordEventsRequest,
+    inherited: impl FnOnce(&TraceId) -> Option<Scope>,
+    now: Timestamp,
+) -> Result<Event, Invalid> {
+    let trace_id = TraceId::new(request.trace_id)?;
+    let body = match request.body {
+        Some(Body::Started(s)) => {
+            EventBody::Started(task_started_from_proto(s).map_err(|e| e.within("started"))?)
+        }
+        Some(Body::Step(s)) => EventBody::Step(step_from_proto(s).map_err(|e| e.within("step"))?),
+        Some(Body::Completed(c)) => {
+            EventBody::Completed(task_completed_from_proto(c).map_err(|e| e.within("completed"))?)
+        }
+        None => return Err(Invalid::new("body", "is required: started, step or completed")),
+    };
+    let user = match &body {
+        EventBody::Started(s) => s.user.as_ref(),
+        _ => None,
+    };
+    let stated = request.scope.as_ref().is_some_and(|s| s.level != 0);
+    let scope = match inherited(&trace_id) {
+        Some(scope) if !stated && !matches!(body, EventBody::Started(_)) => scope,
+        _ => scope_or_default(tenant, request.scope, user)?,
+    };
+    let event_id = match request.event_id.as_str() {
+        "" => assemble::event_id(&scope, &trace_id, &body),
+        id => EventId::parse(id)?,
+    };
+    let recorded_at = time_or("recorded_at", request.recorded_at, now)?;
+    Ok(Event { event_id, scope, trace_id, recorded_at, body })
+}
+
+pub(super) fn completion(
+    tenant: &TenantId,
+    request: CompleteTaskRequest,
+    now: Timestamp,
+) -> Result<Event, Invalid> {
+    let trace_id = TraceId::new(request.trace_id)?;
+    let scope = scope_or_default(tenant, request.scope, None)?;
+    let outcome = outcome_from_proto(request.outcome).map_err(|e| e.within("outcome"))?;
+    let body = EventBody::Completed(TaskCompleted { outcome, step_count: request.step_count });
+    let event_id = assemble::event_id(&scope, &trace_id, &body);
+    Ok(Event { event_id, scope, trace_id, recorded_at: now, body })
+}
+
+/// `CompleteTask` has the fields of the completion at its top.
+pub(super) fn without_body(mut e: Invalid) -> Invalid {
+    for f in &mut e.fields {
+        if let Some(field) = f.field.strip_prefix("completed.") {
+            f.field = field.to_owned();
+        }
+    }
+    e
+}
+
+/// A fact without its final key and id: those come after redaction, from `identify`.
+pub(super) fn fact(tenant: &TenantId, r: RetainRequest, now: Timestamp) -> Result<Fact, Invalid> {
+    let user = UserId::new(r.user)?;
+    let session = if r.session.is_empty() { None } else { Some(SessionId::new(r.session)?) };
+    Ok(Fact {
+        id: MemoryId::fact(tenant, &user, &r.key),
+        scope: Scope::new(tenant.clone(), Visibility::User(user)),
+        key: r.key,
+        entities: r.entities,
+        content: r.content,
+        context: r.context,
+        speaker: r.speaker,
+        session,
+        intent: r.intent,
+        status: FactStatus::Open,
+        confidence: 1.0,
+        occurred_at: time_or("occurred_at", r.occurred_at, now)?,
+        expires_at: optional_time_from_proto("expires_at", r.expires_at)?,
+    })
+}
+
+/// Derives what the caller left open, from text that holds no secret any more: nothing can be guessed
+/// back from a key.
+pub(super) fn identify(fact: &mut Fact) {
+    if fact.key.is_empty() {
+        let session = fact.session.as_ref().map_or("", SessionId::as_str);
+        let parts = [session, &fact.speaker, &fact.content];
+        let name: String = parts.iter().map(|p| format!("{}:{p}", p.len())).collect();
+        fact.key = Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string();
+    }
+    if let Some(user) = fact.scope.user() {
+        fact.id = MemoryId::fact(&fact.scope.tenant, user, &fact.key);
+    }
+    if fact.entities.is_empty() {
+        fact.entities = entities::extract(&fact.content);
+    }
+}
+
+pub(super) fn rejection(sequence: u64, e: &Invalid) -> Rejection {
+    let mut message = e.to_string();
+    message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
+    Rejection {
+        sequence,
+        reason: status::INVALID_FIELDS.to_owned(),
+        message,
+        fields: e.fields.iter().take(FIELDS).map(|f| f.field.clone()).collect(),
+    }
+}

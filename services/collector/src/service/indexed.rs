@@ -1,0 +1,87 @@
+//! Waiting until what was written can be found.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use hindsight_api::status;
+use hindsight_ports::{MemoryStore, StoreError};
+use hindsight_types::{
+    AgentId, EvaluationState, Fact, Memory, MemoryKind, Scope, TaskType, TraceId, UserId, Viewer, Visibility,
+};
+use tokio::time::{Instant, sleep, timeout_at};
+use tonic::{Request, Status};
+
+use crate::NAME;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// However long a caller would wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+pub(super) struct Indexed {
+    pub(super) store: Arc<dyn MemoryStore>,
+    /// For callers without a deadline of their own.
+    pub(super) timeout: Duration,
+}
+
+impl Indexed {
+    pub(super) fn deadline<T>(&self, request: &Request<T>) -> Instant {
+        Instant::now() + hindsight_api::deadline(request).unwrap_or(self.timeout).min(LONGEST_WAIT)
+    }
+
+    /// Until the run is judged, skipped by the gate, or has failed for good.
+    pub(super) async fn run(&self, scope: &Scope, trace: &TraceId, deadline: Instant) -> Result<(), Status> {
+        let viewer = viewer(scope);
+        let look = || async {
+            let record = self.store.evaluation_record(&viewer, trace).await?;
+            Ok(record.is_some_and(|r| !matches!(r.state, EvaluationState::Waiting { .. })))
+        };
+        until(deadline, "the run is recorded but was not evaluated", look).await
+    }
+
+    pub(super) async fn facts(&self, facts: &[Fact], deadline: Instant) -> Result<(), Status> {
+        let mut seen = HashSet::new();
+        // Of two facts with one key in a batch the later stays.
+        for fact in facts.iter().rev().filter(|f| seen.insert(f.id)) {
+            let viewer = viewer(&fact.scope);
+            let look = || async {
+                let found = self.store.get(&viewer, MemoryKind::Fact, fact.id).await?;
+                Ok(matches!(found, Some(Memory::Fact(f)) if f.content == fact.content))
+            };
+            until(deadline, "the fact is recorded but was not indexed", look).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A store that is away for a moment is asked again: what is waited for is durable already.
+async fn until<F: Future<Output = Result<bool, StoreError>> + Send>(
+    deadline: Instant,
+    what: &str,
+    look: impl Fn() -> F,
+) -> Result<(), Status> {
+    let mut pause = FIRST_PAUSE;
+    let waiting = async {
+        loop {
+            match look().await {
+                Ok(true) => return Ok(()),
+                Err(e) if !e.is_transient() => return Err(status::store(NAME, e)),
+                Ok(false) | Err(_) => sleep(pause).await,
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    };
+    timeout_at(deadline, waiting).await.unwrap_or_else(|_| Err(status::deadline_exceeded(NAME, what)))
+}
+
+/// Who sees what is in this scope.
+fn viewer(scope: &Scope) -> Viewer {
+    let (mut user, mut agent, mut task): (Option<UserId>, Option<AgentId>, Option<TaskType>) =
+        (None, None, None);
+    match &scope.visibility {
+        Visibility::Tenant => {}
+        Visibility::User(u) => user = Some(u.clone()),
+        Visibility::Agent(a) => agent = Some(a.clone()),
+        Visibility::Task(t) => task = Some(t.clone()),
+    }
+    Viewer::of_tenant(scope.tenant.clone()).with_user(user).with_agent(agent).with_task_type(task)
+}
