@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use futures::future::try_join_all;
 use hindsight_ports::{EmbedderId, StoreError};
 use qdrant_client::qdrant::{
     Condition, CreateCollection, Filter, GetPoints, PointStruct, UpsertPoints, Value, VectorParamsMap,
@@ -27,16 +28,26 @@ pub(crate) async fn prepare(scoped: &ScopedBackend, embedder: &EmbedderId) -> Re
     check_prefix(prefix)?;
     let meta = Meta { backend, collection: format!("{prefix}{META}") };
     meta.create().await?;
-    for collection in Collection::ALL.into_iter().filter(|c| c.has_vectors()) {
-        meta.claim(collection, embedder).await?;
-    }
-    for collection in Collection::ALL {
-        let name = format!("{prefix}{}", collection.name());
-        backend.create_collection(collection.create_request(&name, embedder.dimension)).await?;
-        for index in collection.index_requests(&name) {
-            backend.create_field_index(index).await?;
-        }
-    }
+    let with_vectors = Collection::ALL.into_iter().filter(|c| c.has_vectors());
+    try_join_all(with_vectors.map(|collection| meta.claim(collection, embedder))).await?;
+    let every = Collection::ALL.into_iter();
+    try_join_all(every.map(|collection| create(backend, prefix, collection, embedder.dimension))).await?;
+    Ok(())
+}
+
+/// Creates what is missing of a collection; at once, since an adapter shares one sync among writes that wait.
+async fn create(
+    backend: &dyn VectorBackend,
+    prefix: &str,
+    collection: Collection,
+    dimension: usize,
+) -> Result<(), StoreError> {
+    let name = format!("{prefix}{}", collection.name());
+    backend.create_collection(collection.create_request(&name, dimension)).await?;
+    let there = backend.collection_info(&name).await?.map(|info| info.payload_schema).unwrap_or_default();
+    let missing = collection.index_requests(&name).into_iter();
+    let missing = missing.filter(|index| !there.contains_key(&index.field_name));
+    try_join_all(missing.map(|index| backend.create_field_index(index))).await?;
     Ok(())
 }
 
