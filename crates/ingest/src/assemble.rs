@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hindsight_types::{
-    Event, EventBody, EventId, Scope, Step, StepStatus, TaskCompleted, TaskStarted, TraceId, Trajectory,
+    Event, EventBody, EventId, Scope, Step, StepStatus, TaskCompleted, TaskStarted, TenantId, TraceId, Trajectory,
     Visibility,
 };
 
@@ -90,6 +90,11 @@ pub fn event_id(scope: &Scope, trace: &TraceId, body: &EventBody) -> EventId {
         EventBody::Completed(_) => "completed".to_owned(),
     };
     EventId::derived(&scope.tenant, trace, &key)
+}
+
+/// The id of the request to judge a run: a run is asked for once, however often its completion comes.
+pub fn evaluation_request_id(tenant: &TenantId, trace: &TraceId) -> EventId {
+    EventId::derived(tenant, trace, "evaluate")
 }
 
 /// Puts the events of one trace together, in any order and with repeats.

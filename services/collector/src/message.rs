@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use hindsight_codec::{
     event_from_proto, event_to_proto, fact_from_proto, fact_to_proto, schema, scope_to_proto,
 };
+use hindsight_ingest::assemble::evaluation_request_id;
 use hindsight_ports::Envelope;
 use hindsight_proto::event::v1::{EvaluationRequested, EventRecorded, FactRetained};
-use hindsight_types::{Event, EventBody, EventId, Fact, Timestamp};
+use hindsight_types::{Event, EventBody, Fact, Timestamp};
 use prost::Message as _;
 use uuid::Uuid;
 
@@ -61,7 +62,7 @@ pub(crate) fn evaluation_of(event: &Event, trace_context: &TraceContext, now: Ti
         step_count: completed.step_count,
     };
     Some(Envelope {
-        id: EventId::derived(&event.scope.tenant, &event.trace_id, "evaluate").0,
+        id: evaluation_request_id(&event.scope.tenant, &event.trace_id).0,
         schema: schema::EVALUATION_REQUESTED.to_owned(),
         tenant: event.scope.tenant.clone(),
         occurred_at: now,

@@ -1,1 +1,16 @@
-//! Placeholder.
+//! Judges finished tasks: loads the events of a run, waits until they are complete, judges every step,
+//! distils lessons and failure patterns, and stores what can be recalled. What fails is a state that can
+//! be listed and replayed.
+
+mod evaluate;
+mod message;
+mod role;
+mod service;
+mod settings;
+mod worker;
+
+pub use role::Evaluator;
+pub use settings::EvaluatorSettings;
+
+/// Name of the role and of its gRPC error domain.
+pub(crate) const NAME: &str = "evaluator";

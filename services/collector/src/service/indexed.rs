@@ -4,9 +4,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use hindsight_api::status;
 use hindsight_ports::{MemoryStore, StoreError};
-use hindsight_types::{
-    AgentId, EvaluationState, Fact, Memory, MemoryKind, Scope, TaskType, TraceId, UserId, Viewer, Visibility,
-};
+use hindsight_types::{EvaluationState, Fact, Memory, MemoryKind, Scope, TraceId, Viewer, Visibility};
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Request, Status};
 
@@ -75,13 +73,11 @@ async fn until<F: Future<Output = Result<bool, StoreError>> + Send>(
 
 /// Who sees what is in this scope.
 fn viewer(scope: &Scope) -> Viewer {
-    let (mut user, mut agent, mut task): (Option<UserId>, Option<AgentId>, Option<TaskType>) =
-        (None, None, None);
-    match &scope.visibility {
-        Visibility::Tenant => {}
-        Visibility::User(u) => user = Some(u.clone()),
-        Visibility::Agent(a) => agent = Some(a.clone()),
-        Visibility::Task(t) => task = Some(t.clone()),
+    let viewer = Viewer::of_tenant(scope.tenant.clone());
+    match scope.visibility.clone() {
+        Visibility::Tenant => viewer,
+        Visibility::User(u) => viewer.with_user(Some(u)),
+        Visibility::Agent(a) => viewer.with_agent(Some(a)),
+        Visibility::Task(t) => viewer.with_task_type(Some(t)),
     }
-    Viewer::of_tenant(scope.tenant.clone()).with_user(user).with_agent(agent).with_task_type(task)
 }
