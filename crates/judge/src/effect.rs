@@ -92,6 +92,18 @@ fn http_method(arguments: Option<&Value>) -> Option<Effect> {
     }
 }
 
+/// Whether a call runs a command line.
+pub(crate) fn runs_command(name: &str, arguments: Option<&Value>) -> bool {
+    let keyed =
+        arguments.and_then(Value::as_object).is_some_and(|m| COMMAND_KEYS.iter().any(|k| m.contains_key(*k)));
+    keyed || verbs::is_runner(name)
+}
+
+/// Whether a lower-case word of a command says what is done and not to what.
+pub(crate) fn is_verb(word: &str) -> bool {
+    verbs::of_word(word).is_some() || verbs::is_runner(word)
+}
+
 /// The words of a tool's name that are not its verb: what it acts on.
 pub(crate) fn nouns(name: &str) -> Vec<String> {
     verbs::words(name).into_iter().filter(|w| verbs::of_word(w).is_none()).collect()

@@ -10,7 +10,7 @@ const LONGEST: usize = 200;
 const SEARCHED: usize = 64 * 1024;
 
 static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(\d{4}-\d{2}-\d{2}[T ])?\b\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?(Z|[+-]\d{2}:?\d{2})?\b").ok()
+    Regex::new(r"\b(\d{4}-\d{2}-\d{2}[T ])?\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?(Z|[+-]\d{2}:?\d{2})?\b").ok()
 });
 
 /// What varies from run to run, and what it is replaced by. The order matters: larger shapes first.
@@ -65,6 +65,11 @@ pub fn normalise(text: &str) -> String {
 pub(crate) fn timeless(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     TIME.as_ref().map_or(text.clone(), |r| r.replace_all(&text, "<time>").into_owned())
+}
+
+/// A line without its date and time.
+pub(crate) fn undated(line: &str) -> String {
+    TIME.as_ref().map_or_else(|| line.to_owned(), |r| r.replace_all(line, "").trim().to_owned())
 }
 
 /// The line of an observation that says what went wrong: the first that speaks of trouble, in a

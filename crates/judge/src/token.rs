@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::effect;
+
 /// Most tokens taken from the arguments or the words of one step.
 const PER_STEP: usize = 256;
 /// Longest token, in characters.
@@ -35,9 +37,11 @@ impl Tokens {
         id
     }
 
-    /// Tokens of call arguments: identifiers, numbers, paths, names, and every short value.
-    pub(crate) fn of_arguments(&mut self, text: &str) -> Vec<TokenId> {
-        self.collect(text, |w| w.is_salient() || w.is_name() || w.is_value())
+    /// Tokens of call arguments: identifiers, numbers, paths, names, and every short value. The verbs of a
+    /// command line are no values.
+    pub(crate) fn of_arguments(&mut self, text: &str, command_line: bool) -> Vec<TokenId> {
+        let verb = |w: &Word<'_>| command_line && effect::is_verb(&w.text.to_lowercase());
+        self.collect(text, |w| w.is_salient() || w.is_name() || (w.is_value() && !verb(w)))
     }
 
     /// Tokens of running text: identifiers, numbers, paths, and names that do not merely begin a sentence.

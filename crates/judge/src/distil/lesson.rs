@@ -5,7 +5,8 @@ use hindsight_types::{
     Trajectory,
 };
 
-use crate::{canon, effect, signature};
+use crate::effect::{self, Effect, WriteKind};
+use crate::{canon, signature};
 
 use super::pattern::{self, Episode};
 use super::phrase::{self, Judged};
@@ -33,10 +34,13 @@ pub(super) fn lessons(
     episodes: &[Episode<'_>],
     now: Timestamp,
 ) -> Vec<Lesson> {
+    let path = of_path(t, evaluation);
+    let told = path.as_ref().map(|p| p.rejected.clone()).unwrap_or_default();
     let solved = episodes.iter().filter(|e| !e.remedy.is_empty()).map(of_episode);
-    let dead_ends = of_dead_ends(t, evaluation);
+    let dead_ends =
+        of_dead_ends(t, evaluation).into_iter().filter(|d| !d.rejected.iter().all(|r| told.contains(r)));
     let mut out: Vec<Lesson> = Vec::new();
-    for draft in of_path(t, evaluation).into_iter().chain(solved).chain(dead_ends) {
+    for draft in path.into_iter().chain(solved).chain(dead_ends) {
         if out.len() < MOST && is_concrete(&draft) {
             let lesson = finish(t, evaluation, draft, now);
             if out.iter().all(|l| l.id != lesson.id) {
@@ -53,8 +57,7 @@ fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Option<Draft<'a
         return None;
     }
     let all: Vec<Judged<'a>> = phrase::judged(t, &evaluation.steps).collect();
-    let writes: Vec<Judged<'a>> =
-        all.iter().filter(|j| is(j, StepLabel::Necessary) && writes(j)).copied().collect();
+    let writes: Vec<Judged<'a>> = all.iter().filter(|j| is_right(j, &all)).copied().collect();
     let first = writes.first()?;
     let symptom = all
         .iter()
@@ -66,13 +69,10 @@ fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Option<Draft<'a
     let last: Vec<Judged<'a>> = writes.iter().rev().take(3).rev().copied().collect();
     let chosen = pattern::steps(&last);
     let rejected = rejected(&all);
-    let avoid = match rejected.first() {
-        Some(first) => format!(" Skip {first}: it did not help."),
-        None => String::new(),
-    };
+    let avoid = rejected.first().map(|first| format!(" Skip {first}: it did not help.")).unwrap_or_default();
     Some(Draft {
         symptom,
-        advice: format!("When you see \"{}\": {chosen}.{avoid}", phrase::short(symptom, 160)),
+        advice: format!("{}: {chosen}.{avoid}", condition(symptom, t)),
         rationale: first.verdict.rationale.clone(),
         key: format!("path\u{1f}{}\u{1f}{}", signature::error_signature(symptom), tools(&last)),
         chosen,
@@ -85,7 +85,11 @@ fn of_episode<'a>(e: &Episode<'a>) -> Draft<'a> {
     let chosen = pattern::steps(&e.remedy);
     Draft {
         symptom: e.message,
-        advice: format!("When {} answers \"{}\": {chosen}.", e.tool, phrase::short(e.message, 160)),
+        advice: format!(
+            "When {} answers \"{}\": {chosen}.",
+            e.tool,
+            phrase::short(&signature::undated(e.message), 160)
+        ),
         rationale: e.remedy.last().map(|j| j.verdict.rationale.clone()).unwrap_or_default(),
         rejected: vec![phrase::call(e.failed.step, 160)],
         key: format!("failure\u{1f}{}\u{1f}{}\u{1f}{}", e.tool, e.signature, tools(&e.remedy)),
@@ -113,7 +117,11 @@ fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Vec<Draft<
         let (chosen, avoided) = (phrase::call(right.step, 160), phrase::call(wrong.step, 160));
         drafts.push(Draft {
             symptom,
-            advice: format!("When you see \"{}\": {chosen}, not {avoided}.", phrase::short(symptom, 160)),
+            advice: format!(
+                "{}: {chosen}, not {avoided}, which was {}.",
+                condition(symptom, t),
+                wrong.verdict.rationale
+            ),
             rationale: wrong.verdict.rationale.clone(),
             key: format!("dead_end\u{1f}{}\u{1f}{}", wrong.step.action_name, right.step.action_name),
             chosen,
@@ -121,6 +129,21 @@ fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Vec<Draft<
         });
     }
     drafts
+}
+
+/// A needed change that is part of the way, and not the mere removal of a mistake.
+fn is_right(j: &Judged<'_>, all: &[Judged<'_>]) -> bool {
+    let mistaken = |i: &u32| all.get(*i as usize).is_some_and(|d| is(d, StepLabel::Misleading));
+    let removal = effect::classify(j.step) == Effect::Write(WriteKind::Delete);
+    is(j, StepLabel::Necessary) && writes(j) && !(removal && j.verdict.depends_on.iter().any(mistaken))
+}
+
+/// When the advice applies: what one sees, or, where nothing was seen, the task.
+fn condition(symptom: &str, t: &Trajectory) -> String {
+    if symptom == t.task_description {
+        return format!("For a task like \"{}\"", phrase::short(symptom, 160));
+    }
+    format!("When you see \"{}\"", phrase::short(&signature::undated(symptom), 160))
 }
 
 fn is(j: &Judged<'_>, label: StepLabel) -> bool {
@@ -163,7 +186,7 @@ fn finish(t: &Trajectory, evaluation: &Evaluation, draft: Draft<'_>, now: Timest
     let visibility = t.scope.visibility.keyword();
     let task = t.task_type.as_ref().map_or("", |k| k.as_str());
     let content_key = canon::hash_of((task, &draft.key));
-    let symptom = phrase::short(draft.symptom, 300);
+    let symptom = phrase::short(&signature::undated(draft.symptom), 300);
     let goal = phrase::short(&t.task_description, 300);
     let situation = if symptom == goal { goal } else { format!("{goal} Seen: {symptom}") };
     Lesson {
@@ -190,19 +213,10 @@ fn result(t: &Trajectory) -> String {
     let evidence =
         t.outcome.evidence.iter().min_by_key(|e| e.source).map(|e| e.detail.as_str()).unwrap_or_default();
     let conclusion = if evidence.is_empty() { &t.outcome.conclusion } else { evidence };
-    let status = summary_word(t.outcome.resolved());
+    let status = phrase::status(t.outcome.resolved(), false);
     if conclusion.trim().is_empty() {
         status.to_owned()
     } else {
         format!("{status}: {}", phrase::short(conclusion, 200))
-    }
-}
-
-pub(super) fn summary_word(status: OutcomeStatus) -> &'static str {
-    match status {
-        OutcomeStatus::Success => "succeeded",
-        OutcomeStatus::Partial => "partly succeeded",
-        OutcomeStatus::Failure => "failed",
-        OutcomeStatus::Unknown => "outcome unknown",
     }
 }

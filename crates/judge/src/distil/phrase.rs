@@ -1,6 +1,6 @@
 //! How steps are put into words.
 
-use hindsight_types::{Step, StepEvaluation, Trajectory};
+use hindsight_types::{OutcomeStatus, Step, StepEvaluation, Trajectory};
 use serde_json::Value;
 
 use crate::effect::command_of;
@@ -54,8 +54,35 @@ fn plain(value: &Value) -> String {
     }
 }
 
+/// A text shortened to `n` characters, ended with `stop` unless it ends by itself.
+pub(super) fn sentence(text: &str, n: usize, stop: &str) -> String {
+    let mut said = short(text, n);
+    if !said.is_empty() && !said.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
+        said.push_str(stop);
+    }
+    said
+}
+
+pub(super) fn status(status: OutcomeStatus, chinese: bool) -> &'static str {
+    match (status, chinese) {
+        (OutcomeStatus::Success, false) => "succeeded",
+        (OutcomeStatus::Partial, false) => "partly succeeded",
+        (OutcomeStatus::Failure, false) => "failed",
+        (OutcomeStatus::Unknown, false) => "not known",
+        (OutcomeStatus::Success, true) => "成功",
+        (OutcomeStatus::Partial, true) => "部分成功",
+        (OutcomeStatus::Failure, true) => "失败",
+        (OutcomeStatus::Unknown, true) => "未知",
+    }
+}
+
+/// Characters that stand for a word or a syllable by themselves.
+pub(super) fn is_wide(c: char) -> bool {
+    c as u32 >= 0x3040 && c.is_alphabetic()
+}
+
 /// Whether a text is written in Chinese, Japanese or Korean rather than with spaces.
 pub(super) fn is_cjk(text: &str) -> bool {
-    let cjk = text.chars().filter(|c| *c as u32 >= 0x3040 && c.is_alphabetic()).count();
-    cjk * 3 > text.chars().filter(|c| c.is_alphabetic()).count()
+    let wide = text.chars().filter(|c| is_wide(*c)).count();
+    wide * 3 > text.chars().filter(|c| c.is_alphabetic()).count()
 }

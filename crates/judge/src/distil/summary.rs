@@ -1,126 +1,165 @@
 //! The summary of a run: goal, the path that was needed, dead ends, outcome.
 
-use hindsight_types::{ActionType, Step, StepEvaluation, StepLabel, Trajectory};
+use hindsight_types::{ActionType, StepEvaluation, StepLabel, Trajectory};
 
 use crate::signature;
 
-use super::lesson::summary_word;
 use super::phrase::{self, Judged};
 
-/// Longest summary: words, or characters where a language is written without spaces.
+/// Longest summary: words, where each Chinese character counts as one.
 const LONGEST: usize = 150;
+
+/// How much is told of each step.
+struct Detail {
+    call: usize,
+    seen: usize,
+    steps: usize,
+    reasons: bool,
+}
+
+/// From the richest telling to the leanest; the first that fits is taken.
+const DETAILS: [Detail; 5] = [
+    Detail { call: 120, seen: 160, steps: 12, reasons: true },
+    Detail { call: 100, seen: 100, steps: 12, reasons: false },
+    Detail { call: 60, seen: 50, steps: 10, reasons: false },
+    Detail { call: 40, seen: 0, steps: 8, reasons: false },
+    Detail { call: 24, seen: 0, steps: 5, reasons: false },
+];
+
+/// The words around what is told.
+struct Frame {
+    goal: &'static str,
+    path: &'static str,
+    dead_ends: &'static str,
+    spare: &'static str,
+    result: &'static str,
+    between: &'static str,
+    stop: &'static str,
+    more: fn(usize) -> String,
+}
+
+const ENGLISH: Frame = Frame {
+    goal: "Goal: ",
+    path: " Path: ",
+    dead_ends: " Dead ends: ",
+    spare: " Not needed: ",
+    result: " Result: ",
+    between: "; ",
+    stop: ".",
+    more: |n| format!("{n} more"),
+};
+
+const CHINESE: Frame = Frame {
+    goal: "目标：",
+    path: "有效步骤：",
+    dead_ends: "弯路：",
+    spare: "多余：",
+    result: "结果：",
+    between: "；",
+    stop: "。",
+    more: |n| format!("另有 {n} 步"),
+};
 
 /// Summary of 100 to 150 words (characters in Chinese); shorter only when the run holds no more.
 pub fn summary(t: &Trajectory, labels: &[StepEvaluation]) -> String {
-    let goal = phrase::short(&t.task_description, 240);
     let cjk = phrase::is_cjk(&t.task_description);
-    let mut text = Budget { left: LONGEST, cjk, text: String::new() };
-    let ending = ending(t, cjk);
-    text.left = text.left.saturating_sub(length(&ending, cjk));
-    text.add(&if cjk { format!("目标：{goal}。") } else { format!("Goal: {goal}") }, 50);
-    let all: Vec<Judged<'_>> = phrase::judged(t, labels).collect();
-    let path = all.iter().filter(|j| j.verdict.label == StepLabel::Necessary && is_call(j.step));
-    text.list(if cjk { "有效步骤：" } else { "Path:" }, path.map(|j| told(j, 60)), 60);
-    let dead = all
-        .iter()
-        .filter(|j| matches!(j.verdict.label, StepLabel::Failed | StepLabel::Misleading) && is_call(j.step));
-    text.list(if cjk { "弯路：" } else { "Dead ends:" }, dead.map(|j| dead_end(j)), 45);
-    let spare = all.iter().filter(|j| j.verdict.label == StepLabel::Redundant && is_call(j.step));
-    text.list(if cjk { "多余：" } else { "Not needed:" }, spare.map(|j| phrase::call(j.step, 40)), 20);
-    text.left += length(&ending, cjk);
-    text.add(&ending, LONGEST);
-    text.text
+    let mut told = String::new();
+    for detail in &DETAILS {
+        told = tell(t, labels, detail, cjk);
+        if length(&told) <= LONGEST {
+            return told;
+        }
+    }
+    cut(&told, LONGEST)
 }
 
-fn is_call(step: &Step) -> bool {
-    step.action_type == ActionType::ToolCall
+fn tell(t: &Trajectory, labels: &[StepEvaluation], detail: &Detail, cjk: bool) -> String {
+    let frame = if cjk { CHINESE } else { ENGLISH };
+    let calls = |wanted: &[StepLabel]| -> Vec<Judged<'_>> {
+        phrase::judged(t, labels)
+            .filter(|j| j.step.action_type == ActionType::ToolCall && wanted.contains(&j.verdict.label))
+            .collect()
+    };
+    let mut out =
+        format!("{}{}", frame.goal, phrase::sentence(&t.task_description, 2 * detail.call, frame.stop));
+    let path = calls(&[StepLabel::Necessary]);
+    list(&mut out, frame.path, &path, detail, &frame, |j| done(j, detail, !cjk));
+    let dead = calls(&[StepLabel::Failed, StepLabel::Misleading]);
+    list(&mut out, frame.dead_ends, &dead, detail, &frame, |j| dead_end(j, detail));
+    let spare = calls(&[StepLabel::Redundant]);
+    list(&mut out, frame.spare, &spare, detail, &frame, |j| phrase::call(j.step, detail.call.min(60)));
+    let status = phrase::status(t.outcome.resolved(), cjk);
+    let conclusion = phrase::sentence(&t.outcome.conclusion, 2 * detail.call, frame.stop);
+    out.push_str(frame.result);
+    out.push_str(status);
+    out.push_str(frame.stop);
+    if !conclusion.is_empty() {
+        out.push_str(if cjk { "" } else { " " });
+        out.push_str(&conclusion);
+    }
+    out
 }
 
-/// A call and the first thing it brought.
-fn told(j: &Judged<'_>, n: usize) -> String {
-    let seen = phrase::short(signature::error_message(&j.step.observation), n);
-    let call = phrase::call(j.step, n);
-    if seen.is_empty() { call } else { format!("{call} → {seen}") }
+/// Adds one section: as many steps as the detail allows, the rest as a number.
+fn list(
+    out: &mut String,
+    title: &str,
+    steps: &[Judged<'_>],
+    detail: &Detail,
+    frame: &Frame,
+    told: impl Fn(&Judged<'_>) -> String,
+) {
+    if steps.is_empty() {
+        return;
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for part in steps.iter().take(detail.steps).map(told) {
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    if steps.len() > detail.steps {
+        parts.push((frame.more)(steps.len() - detail.steps));
+    }
+    out.push_str(title);
+    out.push_str(&parts.join(frame.between));
+    out.push_str(frame.stop);
 }
 
-fn dead_end(j: &Judged<'_>) -> String {
+/// A call, the first thing it brought, and why it was needed.
+fn done(j: &Judged<'_>, detail: &Detail, reasons: bool) -> String {
+    let mut told = phrase::call(j.step, detail.call);
+    let seen = phrase::short(signature::error_message(&j.step.observation), detail.seen);
+    if !seen.is_empty() && detail.seen > 0 {
+        told = format!("{told} → {seen}");
+    }
+    if detail.reasons && reasons { format!("{told} ({})", j.verdict.rationale) } else { told }
+}
+
+fn dead_end(j: &Judged<'_>, detail: &Detail) -> String {
     let why = match j.verdict.label {
         StepLabel::Failed => signature::error_message(&j.step.observation),
         _ => &j.verdict.rationale,
     };
-    format!("{} ({})", phrase::call(j.step, 40), phrase::short(why, 80))
+    format!("{} ({})", phrase::call(j.step, detail.call.min(60)), phrase::short(why, detail.call.max(40)))
 }
 
-fn ending(t: &Trajectory, cjk: bool) -> String {
-    let said = phrase::short(&t.outcome.conclusion, if cjk { 40 } else { 160 });
-    let status = t.outcome.resolved();
-    if cjk {
-        let word = match summary_word(status) {
-            "succeeded" => "成功",
-            "partly succeeded" => "部分成功",
-            "failed" => "失败",
-            _ => "未知",
-        };
-        return if said.is_empty() {
-            format!("结果：{word}。")
-        } else {
-            format!("结果：{word}，{said}")
-        };
-    }
-    let word = summary_word(status);
-    if said.is_empty() { format!("Result: {word}.") } else { format!("Result: {word}. {said}") }
+/// Words; each Chinese, Japanese or Korean character counts as one.
+pub(super) fn length(text: &str) -> usize {
+    units(text).count()
 }
 
-/// Words, or characters where there are no spaces.
-fn length(text: &str, cjk: bool) -> usize {
-    if cjk { text.chars().count() } else { text.split_whitespace().count() }
+fn cut(text: &str, most: usize) -> String {
+    units(text).nth(most).map_or_else(|| text.to_owned(), |at| text[..at].trim_end().to_owned())
 }
 
-/// Text that grows up to a limit.
-struct Budget {
-    left: usize,
-    cjk: bool,
-    text: String,
-}
-
-impl Budget {
-    /// Adds a sentence, cut to `most` and to what is left.
-    fn add(&mut self, sentence: &str, most: usize) {
-        let limit = most.min(self.left);
-        let cut = if self.cjk {
-            signature::head(sentence, limit).to_owned()
-        } else {
-            sentence.split_whitespace().take(limit).collect::<Vec<_>>().join(" ")
-        };
-        if cut.is_empty() {
-            return;
-        }
-        self.left -= length(&cut, self.cjk).min(self.left);
-        if !self.text.is_empty() && !self.cjk {
-            self.text.push(' ');
-        }
-        self.text.push_str(&cut);
-    }
-
-    /// Adds as many whole items as fit into `most`.
-    fn list(&mut self, title: &str, items: impl Iterator<Item = String>, most: usize) {
-        let stop = if self.cjk { "。" } else { "." };
-        let between = if self.cjk { "；" } else { "; " };
-        let room = most.min(self.left);
-        let mut line = String::new();
-        for item in items {
-            let grown = if line.is_empty() {
-                format!("{title}{}{item}", if self.cjk { "" } else { " " })
-            } else {
-                format!("{line}{between}{item}")
-            };
-            if length(&grown, self.cjk) + 1 > room {
-                break;
-            }
-            line = grown;
-        }
-        if !line.is_empty() {
-            self.add(&format!("{line}{stop}"), room);
-        }
-    }
+/// Where each word or character begins.
+fn units(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let mut in_word = false;
+    text.char_indices().filter_map(move |(at, c)| {
+        let wide = phrase::is_wide(c);
+        let begins = wide || (!c.is_whitespace() && !in_word);
+        in_word = !wide && !c.is_whitespace();
+        begins.then_some(at)
+    })
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::canon;
 use crate::effect::{Effect, WriteKind};
 use crate::signature;
 use crate::token::TokenId;
@@ -10,9 +9,6 @@ use crate::token::TokenId;
 use super::provenance::{Provenance, Why};
 use super::rut;
 use super::view::View;
-
-/// Most lines of trouble remembered per step.
-const SYMPTOMS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -282,12 +278,11 @@ fn mark_ineffective(views: &[View<'_>], solved: bool, fates: &mut [Fate]) {
     let mut still: Vec<(usize, usize)> = Vec::new();
     let mut done: HashMap<TokenId, usize> = HashMap::new();
     let mut last_trouble = None;
-    for (at, view) in views.iter().enumerate().filter(|(_, v)| v.is_tool() && v.effect != Effect::Think) {
-        let (any, again) = seen.learn(&view.step.observation);
-        if any {
+    for (at, view) in views.iter().enumerate().filter(|(_, v)| v.is_tool()) {
+        if !view.troubles.is_empty() {
             last_trouble = Some(at);
         }
-        if again {
+        if seen.learn(view) {
             still.extend(acts.drain(..).map(|act| (act, at)));
         }
         match view.writes() {
@@ -318,22 +313,15 @@ struct Troubles {
 }
 
 impl Troubles {
-    /// Whether an observation shows trouble, and whether it is one that was there before. A line that a log
-    /// merely prints a second time, with its old date, is not.
-    fn learn(&mut self, observation: &str) -> (bool, bool) {
-        let lines = signature::head(observation, 20_000).lines().filter(|l| signature::is_trouble(l));
-        let (mut any, mut again) = (false, false);
-        let mut kinds = Vec::new();
-        for line in lines.take(SYMPTOMS) {
-            any = true;
-            let line = signature::head(line, 400);
-            let normal = signature::normalise(line);
-            let old = normal.contains("<time>") && !self.dated.insert(canon::hash_of(line));
-            let kind = canon::hash_of(normal);
-            again |= !old && self.kinds.contains(&kind);
-            kinds.push(kind);
+    /// Whether a step shows trouble that was there before it. A line that a log merely prints a second time,
+    /// with its old date, does not count.
+    fn learn(&mut self, view: &View<'_>) -> bool {
+        let mut again = false;
+        for trouble in &view.troubles {
+            let old = trouble.dated.is_some_and(|line| !self.dated.insert(line));
+            again |= !old && self.kinds.contains(&trouble.kind);
         }
-        self.kinds.extend(kinds);
-        (any, again)
+        self.kinds.extend(view.troubles.iter().map(|t| t.kind));
+        again
     }
 }

@@ -7,7 +7,7 @@ use crate::token::Tokens;
 
 use super::ending::Ending;
 use super::fate::{Fate, Fates};
-use super::provenance::{Provenance, Why};
+use super::provenance::{Edge, Provenance, Why};
 use super::reach::{Reach, Via};
 use super::view::View;
 
@@ -25,6 +25,7 @@ impl Verdict {
 
 struct Judge<'a, 't> {
     views: &'a [View<'t>],
+    edges: &'a [Vec<Edge>],
     fates: &'a Fates,
     ending: &'a Ending,
     reach: &'a Reach,
@@ -43,7 +44,7 @@ pub(super) fn all(
 ) -> Vec<StepEvaluation> {
     let standing =
         views.iter().zip(&fates.of).filter(|(v, f)| v.writes().is_some() && **f == Fate::Stands).count();
-    let judge = Judge { views, fates, ending, reach, tokens, standing };
+    let judge = Judge { views, edges: &provenance.edges, fates, ending, reach, tokens, standing };
     (0..views.len())
         .map(|at| {
             let verdict = judge.step(at);
@@ -165,7 +166,8 @@ impl Judge<'_, '_> {
 
     fn standing_write(&self, at: usize) -> Verdict {
         let undoes = self.fates.undoes.get(&at).map(|u| format!("it takes back {}", self.views[*u].named()));
-        let what = undoes.unwrap_or_else(|| "its change stands at the end".to_owned());
+        let what =
+            undoes.or_else(|| self.basis(at)).unwrap_or_else(|| "its change stands at the end".to_owned());
         match (self.ending.status, &self.ending.unfinished) {
             (OutcomeStatus::Success, _) => {
                 Verdict::new(StepLabel::Necessary, 0.85, format!("{what}, and the run succeeded"))
@@ -189,6 +191,23 @@ impl Judge<'_, '_> {
             ),
             _ => Verdict::new(StepLabel::Necessary, 0.6, what),
         }
+    }
+
+    /// What a standing write acted on, and where that came from.
+    fn basis(&self, at: usize) -> Option<String> {
+        self.edges[at].iter().find_map(|e| {
+            let from = self.views[e.on].named();
+            match e.why {
+                Why::Token(t) | Why::Made(t) => Some(format!(
+                    "it acts on \"{}\" from {from}; its change stands at the end",
+                    self.tokens.text(t)
+                )),
+                Why::Trouble => {
+                    Some(format!("it acts on the trouble seen at {from}; its change stands at the end"))
+                }
+                Why::Answers => None,
+            }
+        })
     }
 
     fn by_reach(&self, at: usize) -> Verdict {
@@ -224,6 +243,7 @@ impl Judge<'_, '_> {
                 match why {
                     Why::Token(token) => format!("it gave \"{}\", used by {user}", self.tokens.text(token)),
                     Why::Made(token) => format!("it made \"{}\", used by {user}", self.tokens.text(token)),
+                    Why::Trouble => format!("it showed the trouble that {user} acted on"),
                     Why::Answers => format!("it led to {user}"),
                 }
             }

@@ -10,6 +10,9 @@ use super::view::View;
 /// Most dependencies kept per step.
 const DEPENDENCIES: usize = 64;
 
+/// Most steps with trouble remembered between two changes.
+const TROUBLED: usize = 16;
+
 /// `from` needed `on`, because of `why`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Edge {
@@ -23,6 +26,8 @@ pub(super) enum Why {
     Token(TokenId),
     /// It acts on what the other one made.
     Made(TokenId),
+    /// It acts on a thing after the other one had shown trouble with it.
+    Trouble,
     /// It answers the other one, or follows its request.
     Answers,
 }
@@ -44,6 +49,8 @@ pub(super) struct Provenance {
     /// Per token, the step whose result showed it first, even if the agent had guessed it.
     shown: HashMap<TokenId, usize>,
     givers: HashMap<TokenId, Giver>,
+    /// Steps that have shown trouble since the last change.
+    troubled: Vec<usize>,
     /// Operations done, to watch the growth.
     pub(super) work: u64,
 }
@@ -71,6 +78,13 @@ impl Provenance {
         let mut edges: Vec<Edge> = Vec::new();
         if let Some(on) = at.checked_sub(1).filter(|on| answers(&views[*on], &views[at])) {
             edges.push(Edge { on, why: Why::Answers });
+        }
+        if views[at].effect.is_write() {
+            let acted = &views[at].target;
+            let about = |on: &&usize| acted.iter().any(|t| views[**on].target.contains(t));
+            edges.extend(self.troubled.iter().filter(about).map(|on| Edge { on: *on, why: Why::Trouble }));
+            edges.dedup_by_key(|e| e.on);
+            self.work += self.troubled.len() as u64;
         }
         for token in &views[at].uses {
             self.work += 1;
@@ -110,6 +124,11 @@ impl Provenance {
         }
         if view.failed() {
             return;
+        }
+        if view.writes().is_some() {
+            self.troubled.clear();
+        } else if !view.troubles.is_empty() && self.troubled.len() < TROUBLED {
+            self.troubled.push(at);
         }
         self.work += tokens.scan(&view.step.observation, |t| {
             self.givers.entry(t).or_insert(Giver::Result(at));

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::canon;
 use crate::effect::{self, Effect, WriteKind};
+use crate::signature;
 use crate::token::{TokenId, Tokens};
 
 #[derive(Debug)]
@@ -25,9 +26,36 @@ pub(super) struct View<'t> {
     pub(super) identity: Option<u64>,
     /// What the tool's name says it acts on.
     pub(super) nouns: Vec<String>,
+    /// The lines of trouble in the result.
+    pub(super) troubles: Vec<Trouble>,
     /// Words of the arguments, and pieces of the result, as hashes: what was asked, and what came back.
     pub(super) asked: Vec<u64>,
     pub(super) pieces: Vec<u64>,
+}
+
+/// Most lines of trouble kept per step.
+const TROUBLES: usize = 8;
+
+/// A line of a result that speaks of trouble.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Trouble {
+    /// The same trouble at another time, or of another instance, has the same kind.
+    pub(super) kind: u64,
+    /// The line itself, when it carries a time: seen again it is old.
+    pub(super) dated: Option<u64>,
+}
+
+fn troubles(observation: &str) -> Vec<Trouble> {
+    let lines = signature::head(observation, 20_000).lines().filter(|l| signature::is_trouble(l));
+    lines
+        .take(TROUBLES)
+        .map(|line| {
+            let line = signature::head(line, 400);
+            let normal = signature::normalise(line);
+            let dated = normal.contains("<time>").then(|| canon::hash_of(line));
+            Trouble { kind: canon::hash_of(normal), dated }
+        })
+        .collect()
 }
 
 impl<'t> View<'t> {
@@ -70,6 +98,7 @@ impl<'t> View<'t> {
             uses,
             identity: (!ids.is_empty()).then(|| canon::hash_of((&step.action_name, ids))),
             nouns: if tool { effect::nouns(&step.action_name) } else { Vec::new() },
+            troubles: if tool && effect != Effect::Think { troubles(&step.observation) } else { Vec::new() },
             asked: if effect == Effect::Read {
                 canon::words(&step.action_detail, arguments.as_ref())
             } else {
@@ -108,7 +137,7 @@ impl<'t> View<'t> {
         let n = self.step.step_index;
         match self.step.action_type {
             ActionType::ToolCall => {
-                format!("step {n} ({})", crate::signature::head(&self.step.action_name, 60))
+                format!("step {n} ({})", signature::head(&self.step.action_name, 60))
             }
             ActionType::LlmReasoning => format!("step {n} (the agent's words)"),
             ActionType::UserInput => format!("step {n} (the user's words)"),

@@ -28,7 +28,7 @@ fn a_charge_that_was_refunded_was_misleading() {
 #[test]
 fn a_deployment_that_was_rolled_back_was_misleading() {
     let t = failed_deploy();
-    assert_eq!(labels(&t), "NMRNNN");
+    assert_eq!(labels(&t), "NMNNNN");
 }
 
 fn renamed(t: &Trajectory, names: &[(&str, &str)]) -> Trajectory {
