@@ -54,6 +54,21 @@ pub(crate) fn of<T: Stored>(record: &T) -> PointStruct {
     }
 }
 
+/// Refuses what an engine would store and never find. The dense dimension it checks itself.
+pub(crate) fn check_encoding(encoding: &Encoding) -> Result<(), StoreError> {
+    let SparseVector { indices, values } = &encoding.sparse;
+    let problem = if indices.len() != values.len() {
+        format!("sparse: {} indices but {} values", indices.len(), values.len())
+    } else if !indices.is_sorted_by(|a, b| a < b) {
+        "sparse: indices must ascend without repeats".to_owned()
+    } else if !encoding.dense.iter().chain(values).all(|v| v.is_finite()) {
+        "holds a value that is not a number; check the embedder".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(StoreError::Rejected(format!("encoding: {problem}")))
+}
+
 /// The named vectors of an encoding; an empty one is left out.
 pub(crate) fn vectors(encoding: &Encoding) -> Option<Vectors> {
     let mut named = HashMap::new();

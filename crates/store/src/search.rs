@@ -81,7 +81,7 @@ fn check(search: &Search) -> Result<(), StoreError> {
         let kind = search.kind.as_str();
         return refused(format!("action_name: a {kind} has none; search failure patterns or steps"));
     }
-    Ok(())
+    point::check_encoding(&search.encoding)
 }
 
 fn narrowed(mut filter: ScopedFilter, viewer: &Viewer, search: &Search) -> ScopedFilter {

@@ -62,6 +62,7 @@ pub(crate) async fn memories(
     let mut by_collection: BTreeMap<Collection, Vec<&Encoded<Memory>>> = BTreeMap::new();
     for memory in memories {
         check(&memory.value)?;
+        point::check_encoding(&memory.encoding)?;
         by_collection.entry(memory.value.collection()).or_default().push(memory);
     }
     for (collection, memories) in by_collection {

@@ -9,7 +9,9 @@ mod memories;
 mod merges;
 mod searches;
 
-pub use events::{events_are_stored_once, events_come_in_order, events_stay_in_their_scope, many_events};
+pub use events::{
+    events_are_stored_once, events_come_in_order, events_stay_in_their_scope, large_events, many_events,
+};
 pub use ledger::{
     evaluations_are_replaced_and_listed, evidence_is_append_only, lesson_counts_follow_the_ledger,
     receipts_are_kept,
@@ -27,7 +29,7 @@ pub use merges::{
 };
 pub use searches::{
     arms_score_every_hit, arms_switch_off, obsolete_facts_are_not_found, searches_are_narrowed,
-    searches_stay_in_their_scope, unusable_searches_are_refused,
+    searches_stay_in_their_scope, unusable_vectors_are_refused,
 };
 
 /// One test per check. `$open` is a future of anything whose `.store` is an `Arc<dyn MemoryStore>` that is
@@ -39,12 +41,12 @@ macro_rules! memory_store_suite {
             another_embedder_is_refused arms_score_every_hit arms_switch_off concurrent_writers_lose_nothing
             evaluations_are_replaced_and_listed events_are_stored_once events_come_in_order
             events_stay_in_their_scope every_kind_comes_back evidence_is_append_only facts_are_of_one_user
-            lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced
+            large_events lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced
             memories_stay_in_their_scope obsolete_facts_are_not_found pages_cover_equal_times
             pages_survive_writes patterns_merge_across_runs promoted_lessons_stay_promoted receipts_are_kept
             searches_are_narrowed searches_stay_in_their_scope sources_are_bounded
             statistics_count_what_is_visible tenants_may_use_the_same_ids tokens_fit_one_list_only
-            unusable_searches_are_refused
+            unusable_vectors_are_refused
         }
     };
     ($open:expr => $($check:ident)*) => {

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use hindsight_types::{EventBody, Viewer};
+use hindsight_types::{EventBody, Viewer, limits};
 
 use crate::{
     MemoryStore,
@@ -63,4 +63,20 @@ pub async fn many_events(store: Arc<dyn MemoryStore>) {
     let events: Vec<_> = (0..1_000).map(|i| step_event(&scope, &trace, i)).collect();
     store.append_events(&events).await.unwrap();
     assert_eq!(store.events(&scope, &trace).await.unwrap(), events);
+}
+
+/// As large as they may be, in one go.
+pub async fn large_events(store: Arc<dyn MemoryStore>) {
+    let (scope, trace) = (shared(&tenant("events-large")), trace("t"));
+    let large = |index| {
+        let mut event = step_event(&scope, &trace, index);
+        if let EventBody::Step(step) = &mut event.body {
+            step.observation = "é".repeat(limits::OBSERVATION_BYTES / 2);
+            step.action_detail = "x".repeat(limits::DETAIL_BYTES);
+        }
+        event
+    };
+    let events: Vec<_> = (0..12).map(large).collect();
+    store.append_events(&events).await.unwrap();
+    assert!(store.events(&scope, &trace).await.unwrap() == events, "they differ from what was written");
 }

@@ -5,7 +5,8 @@ use hindsight_types::{FactStatus, Memory, MemoryId, MemoryKind, Viewer};
 use crate::{
     Encoded, Encoding, Hit, MemoryStore, Search, SparseVector, StoreError,
     testkit::samples::{
-        dense, encoded, fact, failure_pattern, private, shared, sparse, step_memory, tenant, trace, user,
+        DIMENSION, dense, encoded, fact, failure_pattern, private, shared, sparse, step_memory, tenant,
+        trace, user,
     },
 };
 
@@ -150,17 +151,34 @@ pub async fn obsolete_facts_are_not_found(store: Arc<dyn MemoryStore>) {
     assert_eq!(store.search(&nobody, &asked).await.unwrap(), []);
 }
 
-pub async fn unusable_searches_are_refused(store: Arc<dyn MemoryStore>) {
+pub async fn unusable_vectors_are_refused(store: Arc<dyn MemoryStore>) {
     let viewer = Viewer::of_tenant(tenant("search-refused")).with_user(Some(user("anna")));
     let good = search(MemoryKind::Fact, dense(0), sparse(&[1]), 5);
     assert_eq!(store.search(&viewer, &good).await.unwrap(), []);
     let bad = [
         Search { limit: 1_000_000, ..good.clone() },
         Search { action_name: Some("ls".to_owned()), ..good.clone() },
-        Search { encoding: Encoding { dense: vec![1.0; 3], sparse: sparse(&[]) }, ..good },
     ];
     for search in bad {
         let refused = store.search(&viewer, &search).await;
         assert!(matches!(refused, Err(StoreError::Rejected(_))), "{refused:?} for {search:?}");
     }
+    let sparse_of = |indices, values| Encoding { dense: dense(0), sparse: SparseVector { indices, values } };
+    let unusable = [
+        Encoding { dense: vec![1.0; 3], sparse: sparse(&[]) },
+        Encoding { dense: vec![f32::NAN; DIMENSION], sparse: sparse(&[]) },
+        sparse_of(vec![1, 2], vec![1.0]),
+        sparse_of(vec![2, 1], vec![1.0, 1.0]),
+        sparse_of(vec![1, 1], vec![1.0, 1.0]),
+        sparse_of(vec![1], vec![f32::INFINITY]),
+    ];
+    for encoding in unusable {
+        let search = Search { encoding: encoding.clone(), ..good.clone() };
+        let refused = store.search(&viewer, &search).await;
+        assert!(matches!(refused, Err(StoreError::Rejected(_))), "{refused:?} for {encoding:?}");
+        let value = Memory::Fact(fact(&viewer.tenant, "anna", "tea", 1));
+        let refused = store.upsert(&[Encoded { value, encoding: encoding.clone() }]).await;
+        assert!(matches!(refused, Err(StoreError::Rejected(_))), "{refused:?} for {encoding:?}");
+    }
+    assert_eq!(store.stats(&viewer).await.unwrap().facts, 0);
 }
