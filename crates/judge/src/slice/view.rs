@@ -78,7 +78,7 @@ impl<'t> View<'t> {
         };
         let values = canon::values(&step.action_detail, arguments.as_ref());
         let target = if tool && effect != Effect::Think {
-            tokens.of_arguments(&values)
+            tokens.of_arguments(&values, effect::runs_command(&step.action_name, arguments.as_ref()))
         } else {
             tokens.of_prose(&values)
         };
