@@ -62,6 +62,10 @@ impl Permissions {
     pub fn contains(self, permission: Permission) -> bool {
         self.0 & (1 << permission as u8) != 0
     }
+
+    pub fn iter(self) -> impl Iterator<Item = Permission> {
+        Permission::ALL.into_iter().filter(move |p| self.contains(*p))
+    }
 }
 
 impl FromIterator<Permission> for Permissions {

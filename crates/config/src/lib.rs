@@ -1,1 +1,19 @@
-//! Placeholder.
+//! Settings, from four layers: defaults, a TOML file, the environment (`HINDSIGHT__SECTION__KEY`), flags.
+//!
+//! [`load`] finds every mistake before it gives up and says for each where it comes from. Unknown keys are
+//! only warned of at start, so that a newer file does not keep an older binary from starting; [`check`]
+//! counts them as mistakes, and so does `load` below `[auth]`, where a slip would open the door.
+
+mod load;
+mod mistake;
+mod model;
+mod section;
+mod source;
+
+pub use load::{Loaded, check, load};
+pub use mistake::{Mistake, Mistakes};
+pub use model::{Auth, Bus, Config, Data, Embedder, Gate, HttpEmbedder, Ingest, Log, Recall, Server};
+pub use source::Sources;
+
+#[cfg(test)]
+mod tests;

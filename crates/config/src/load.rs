@@ -1,0 +1,263 @@
+use std::{collections::HashSet, time::Duration};
+
+use figment::{Profile, Provider as _, value::Dict};
+use hindsight_api::{Key, KeyHash, Permission};
+use hindsight_telemetry::Format;
+use hindsight_types::TenantId;
+
+use crate::{
+    Auth, Bus, Config, Data, Embedder, Gate, HttpEmbedder, Ingest, Log, Mistake, Mistakes, Recall, Server,
+    Sources,
+    section::{Findings, Section, closest},
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Settings with what should be said about them.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub config: Config,
+    /// Keys that mean nothing; to be logged loudly.
+    pub warnings: Vec<Mistake>,
+}
+
+/// The effective settings, or every mistake in them.
+pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
+    let (config, findings) = read(sources).map_err(|m| Mistakes(vec![m]))?;
+    if findings.mistakes.is_empty() {
+        return Ok(Loaded { config, warnings: findings.unused });
+    }
+    Err(Mistakes(findings.mistakes))
+}
+
+/// Like [`load`], but strict: a key that means nothing is a mistake.
+pub fn check(sources: &Sources) -> Result<Config, Mistakes> {
+    let (config, mut findings) = read(sources).map_err(|m| Mistakes(vec![m]))?;
+    findings.mistakes.append(&mut findings.unused);
+    if findings.mistakes.is_empty() { Ok(config) } else { Err(Mistakes(findings.mistakes)) }
+}
+
+fn read(sources: &Sources) -> Result<(Config, Findings), Mistake> {
+    let figment = sources.figment();
+    let values = values(sources, &figment)?;
+    let mut found = Findings::default();
+    let f = &mut found;
+    let mut root = Section::root(&figment, values);
+    let config = Config {
+        server: server(root.section("server", f), f),
+        data: data(root.section("data", f), sources, f),
+        auth: auth(root.section("auth", f), f),
+        embedder: embedder(root.section("embedder", f), f),
+        bus: bus(root.section("bus", f), f),
+        ingest: ingest(root.section("ingest", f), f),
+        gate: gate(root.section("gate", f), f),
+        recall: recall(root.section("recall", f), f),
+        log: log(root.section("log", f), f),
+    };
+    open_to_network(&config, &mut root, f);
+    root.finish(f);
+    be_strict_about_auth(f);
+    Ok((config, found))
+}
+
+fn values(sources: &Sources, figment: &figment::Figment) -> Result<Dict, Mistake> {
+    let mistake = |origin: String, problem: String| Mistake { key: String::new(), origin, problem };
+    if let Some(file) = &sources.file {
+        // figment takes a missing file for an empty one.
+        std::fs::read_to_string(file).map_err(|e| mistake(file.display().to_string(), e.to_string()))?;
+    }
+    let mut data = figment.data().map_err(|e| {
+        let file = sources.file.as_ref().map_or_else(String::new, |f| f.display().to_string());
+        mistake(file, e.to_string())
+    })?;
+    Ok(data.remove(&Profile::Default).unwrap_or_default())
+}
+
+fn server(mut s: Section<'_>, f: &mut Findings) -> Server {
+    let d = Server::default();
+    let server = Server {
+        listen: s.parsed("listen", f).unwrap_or(d.listen),
+        grace_period: s.duration("grace_period", SECOND..=HOUR, f).unwrap_or(d.grace_period),
+    };
+    s.finish(f);
+    server
+}
+
+fn data(mut s: Section<'_>, sources: &Sources, f: &mut Findings) -> Data {
+    let dir = s.text("dir", f).map_or_else(|| sources.data_dir.clone(), Into::into);
+    s.finish(f);
+    Data { dir }
+}
+
+fn auth(mut s: Section<'_>, f: &mut Findings) -> Auth {
+    let mut keys = Vec::new();
+    let (mut names, mut hashes) = (HashSet::new(), HashSet::new());
+    for mut k in s.tables("keys", f) {
+        let name = required(k.text("name", f), "name", "a word for the log", &k, f);
+        let hash = required(k.parsed::<KeyHash>("hash", f), "hash", "the SHA-256 of the key", &k, f);
+        let tenant = required(k.parsed::<Tenant>("tenant", f), "tenant", "the owner of the data", &k, f);
+        let permissions = k.list::<Permission>("permissions", f);
+        let permissions = required(permissions, "permissions", "some of read, write, admin", &k, f);
+        if permissions.as_ref().is_some_and(Vec::is_empty) {
+            f.mistakes.push(k.mistake("permissions", "is empty; list some of read, write, admin"));
+        }
+        if name.as_ref().is_some_and(|n| !names.insert(n.clone())) {
+            f.mistakes.push(k.mistake("name", "is used by another key; give each its own"));
+        }
+        if hash.is_some_and(|h| !hashes.insert(h.to_string())) {
+            f.mistakes.push(k.mistake("hash", "is that of another key; one key has one tenant"));
+        }
+        if let (Some(name), Some(hash), Some(Tenant(tenant)), Some(permissions)) =
+            (name, hash, tenant, permissions)
+        {
+            keys.push(Key { name, hash, tenant, permissions: permissions.into_iter().collect() });
+        }
+        k.finish(f);
+    }
+    s.finish(f);
+    Auth { keys }
+}
+
+struct Tenant(TenantId);
+
+impl std::str::FromStr for Tenant {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        TenantId::new(s).map(Self).map_err(|e| e.fields.into_iter().map(|f| f.problem).collect())
+    }
+}
+
+/// Complains when a key was left out; one that is there and wrong has been complained about.
+fn required<T>(value: Option<T>, name: &str, what: &str, s: &Section<'_>, f: &mut Findings) -> Option<T> {
+    if value.is_none() && !s.is_set(name) {
+        f.mistakes.push(s.mistake(name, format!("is missing; give {what}")));
+    }
+    value
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Hashing,
+    Http,
+    Directory,
+}
+
+fn embedder(mut s: Section<'_>, f: &mut Findings) -> Embedder {
+    let kinds = [("hashing", Kind::Hashing), ("http", Kind::Http), ("directory", Kind::Directory)];
+    let kind = s.choice("kind", &kinds, f);
+    let embedder = match kind {
+        Some(Kind::Http) => http_embedder(&mut s, f).map(Embedder::Http),
+        Some(Kind::Directory) => {
+            let path = required(s.text("path", f), "path", "the directory of the model", &s, f);
+            path.map(|p| Embedder::Directory { path: p.into() })
+        }
+        Some(Kind::Hashing) => None,
+        // The other keys belong to a kind that cannot be told.
+        None if s.is_set("kind") => return Embedder::default(),
+        None => None,
+    };
+    s.finish(f);
+    embedder.unwrap_or_default()
+}
+
+fn http_embedder(s: &mut Section<'_>, f: &mut Findings) -> Option<HttpEmbedder> {
+    let url = required(s.text("url", f), "url", "the endpoint, as in \"https://api.openai.com/v1\"", s, f);
+    let url = url.filter(|u| {
+        let good = u.starts_with("http://") || u.starts_with("https://");
+        if !good {
+            f.mistakes.push(s.mistake("url", "does not begin with http:// or https://"));
+        }
+        good
+    });
+    let model = required(s.text("model", f), "model", "the name the endpoint knows it by", s, f);
+    let dimension = s.number("dimension", 1..=65_536, f);
+    let shorten = s.switch("shorten", f).unwrap_or(false);
+    if shorten && dimension.is_none() {
+        f.mistakes.push(s.mistake("shorten", "needs `dimension`, the length to shorten to"));
+    }
+    let embedder = HttpEmbedder {
+        url: url.clone().unwrap_or_default(),
+        model: model.clone().unwrap_or_default(),
+        api_key: s.secret("api_key", f),
+        dimension,
+        shorten,
+        timeout: s.duration("timeout", SECOND / 10..=HOUR, f).unwrap_or(30 * SECOND),
+        batch: s.number("batch", 1..=2048, f).unwrap_or(64),
+        query_prefix: s.prefix("query_prefix", f).unwrap_or_default(),
+        passage_prefix: s.prefix("passage_prefix", f).unwrap_or_default(),
+    };
+    url.and(model).map(|_| embedder)
+}
+
+fn bus(mut s: Section<'_>, f: &mut Findings) -> Bus {
+    let bus =
+        Bus { max_depth: s.number("max_depth", 1_000..=100_000_000, f).unwrap_or(Bus::default().max_depth) };
+    s.finish(f);
+    bus
+}
+
+fn ingest(mut s: Section<'_>, f: &mut Findings) -> Ingest {
+    let ingest = Ingest { batch: s.number("batch", 1..=1_000, f).unwrap_or(Ingest::default().batch) };
+    s.finish(f);
+    ingest
+}
+
+fn gate(mut s: Section<'_>, f: &mut Findings) -> Gate {
+    let d = Gate::default();
+    let gate = Gate {
+        min_duration: s.duration("min_duration", Duration::ZERO..=24 * HOUR, f).unwrap_or(d.min_duration),
+        min_tool_calls: s.number("min_tool_calls", 0..=5_000, f).unwrap_or(d.min_tool_calls),
+        judge_failures: s.switch("judge_failures", f).unwrap_or(d.judge_failures),
+    };
+    s.finish(f);
+    gate
+}
+
+fn recall(mut s: Section<'_>, f: &mut Findings) -> Recall {
+    let d = Recall::default();
+    let recall = Recall {
+        limit: s.number("limit", 1..=10, f).unwrap_or(d.limit),
+        token_budget: s.number("token_budget", 100..=8_000, f).unwrap_or(d.token_budget),
+        floor: s.fraction("floor", f).unwrap_or(d.floor),
+        deadline: s.duration("deadline", SECOND / 100..=60 * SECOND, f).unwrap_or(d.deadline),
+    };
+    s.finish(f);
+    recall
+}
+
+fn log(mut s: Section<'_>, f: &mut Findings) -> Log {
+    let d = Log::default();
+    let formats = [("auto", Format::Auto), ("human", Format::Human), ("json", Format::Json)];
+    let log = Log {
+        format: s.choice("format", &formats, f).unwrap_or(d.format),
+        filter: s.parsed("filter", f).unwrap_or(d.filter),
+    };
+    s.finish(f);
+    log
+}
+
+/// Without keys everyone may do everything, so only this machine may ask.
+fn open_to_network(config: &Config, root: &mut Section<'_>, f: &mut Findings) {
+    let listen = config.server.listen;
+    let broken_keys = f.mistakes.iter().any(|m| m.key.starts_with("auth"));
+    if config.auth.keys.is_empty() && !broken_keys && !listen.ip().is_loopback() {
+        let server = root.section("server", &mut Findings::default());
+        let problem = format!(
+            "{listen} is open to the network and there are no keys; add [[auth.keys]], or listen on 127.0.0.1"
+        );
+        f.mistakes.push(server.mistake("listen", problem));
+    }
+}
+
+/// A slip in `[auth]`, or in its name, would leave the door open: never a mere warning.
+fn be_strict_about_auth(f: &mut Findings) {
+    let is_auth = |m: &Mistake| {
+        let section = m.key.split(['.', '[']).next().unwrap_or_default();
+        closest(section, &["auth"]).is_some()
+    };
+    let (strict, lenient): (Vec<_>, Vec<_>) = std::mem::take(&mut f.unused).into_iter().partition(is_auth);
+    f.unused = lenient;
+    f.mistakes.extend(strict);
+}

@@ -1,0 +1,195 @@
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
+
+use hindsight_api::{DEFAULT_TENANT, Key, Keyring};
+use hindsight_telemetry::{Filter, Format};
+use hindsight_types::{Invalid, TenantId};
+use secrecy::SecretString;
+use serde::{Serialize, Serializer};
+
+const HIDDEN: &str = "(hidden)";
+
+/// The effective settings. Secrets do not show themselves, in no form.
+#[derive(Debug, Clone, Serialize)]
+pub struct Config {
+    pub server: Server,
+    pub data: Data,
+    pub auth: Auth,
+    pub embedder: Embedder,
+    pub bus: Bus,
+    pub ingest: Ingest,
+    pub gate: Gate,
+    pub recall: Recall,
+    pub log: Log,
+}
+
+impl Config {
+    /// The settings as TOML, with secrets hidden.
+    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string(self)
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Server {
+    pub listen: SocketAddr,
+    /// How long a stop may take until what still runs is cut.
+    #[serde(serialize_with = "duration")]
+    pub grace_period: Duration,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        let listen = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7411);
+        Self { listen, grace_period: Duration::from_secs(30) }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Data {
+    /// Holds everything: the store and the bus.
+    pub dir: PathBuf,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Auth {
+    /// None: everyone is tenant `default` and may do everything, on loopback only.
+    #[serde(serialize_with = "keys")]
+    pub keys: Vec<Key>,
+}
+
+impl Auth {
+    pub fn keyring(&self) -> Result<Keyring, Invalid> {
+        if self.keys.is_empty() {
+            return Ok(Keyring::open(TenantId::new(DEFAULT_TENANT)?));
+        }
+        Ok(Keyring::new(self.keys.clone()))
+    }
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Embedder {
+    /// Feature hashing; needs nothing.
+    #[default]
+    Hashing,
+    Http(HttpEmbedder),
+    Directory {
+        /// A sentence-transformers model: `config.json`, `tokenizer.json`, `model.safetensors`.
+        path: PathBuf,
+    },
+}
+
+/// An OpenAI-compatible `/embeddings` endpoint.
+#[derive(Debug, Clone, Serialize)]
+pub struct HttpEmbedder {
+    /// Up to and without `/embeddings`.
+    pub url: String,
+    pub model: String,
+    #[serde(serialize_with = "secret", skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<SecretString>,
+    /// Absent: the endpoint is asked at start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dimension: Option<usize>,
+    /// Asks the endpoint to shorten its vectors to `dimension`.
+    pub shorten: bool,
+    #[serde(serialize_with = "duration")]
+    pub timeout: Duration,
+    /// Texts per request.
+    pub batch: usize,
+    /// Put before each text: `query: ` and `passage: ` for the E5 family.
+    pub query_prefix: String,
+    pub passage_prefix: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Bus {
+    /// Messages of a queue from which on publishers are told to slow down.
+    pub max_depth: u64,
+}
+
+impl Default for Bus {
+    fn default() -> Self {
+        Self { max_depth: 200_000 }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Ingest {
+    /// Events written to the store at once.
+    pub batch: usize,
+}
+
+impl Default for Ingest {
+    fn default() -> Self {
+        Self { batch: 50 }
+    }
+}
+
+/// A run is judged when it reaches any of these; others stay raw.
+#[derive(Debug, Clone, Serialize)]
+pub struct Gate {
+    #[serde(serialize_with = "duration")]
+    pub min_duration: Duration,
+    pub min_tool_calls: usize,
+    /// Judge every run that failed, however short.
+    pub judge_failures: bool,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self { min_duration: Duration::from_secs(30), min_tool_calls: 5, judge_failures: true }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Recall {
+    /// Items when the request does not say.
+    pub limit: u32,
+    /// Tokens of the block when the request does not say.
+    pub token_budget: u32,
+    /// Similarity below which a memory is irrelevant.
+    pub floor: f64,
+    /// Time to answer in when the caller gives no deadline.
+    #[serde(serialize_with = "duration")]
+    pub deadline: Duration,
+}
+
+impl Default for Recall {
+    fn default() -> Self {
+        Self { limit: 3, token_budget: 1500, floor: 0.2, deadline: Duration::from_secs(2) }
+    }
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Log {
+    pub format: Format,
+    pub filter: Filter,
+}
+
+fn duration<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&humantime::format_duration(*time))
+}
+
+fn secret<S: Serializer>(_: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(HIDDEN)
+}
+
+fn keys<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Shown<'a> {
+        name: &'a str,
+        hash: &'static str,
+        tenant: &'a str,
+        permissions: Vec<&'static str>,
+    }
+    serializer.collect_seq(keys.iter().map(|k| Shown {
+        name: &k.name,
+        hash: HIDDEN,
+        tenant: k.tenant.as_str(),
+        permissions: k.permissions.iter().map(hindsight_api::Permission::as_str).collect(),
+    }))
+}
