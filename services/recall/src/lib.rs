@@ -1,1 +1,15 @@
-//! Placeholder.
+//! The read door: brings the right few memories within the caller's deadline, says why, and looks after
+//! what is remembered.
+
+mod ask;
+mod engine;
+mod role;
+mod search;
+mod service;
+mod settings;
+
+pub use role::Recall;
+pub use settings::RecallSettings;
+
+/// Name of the role and of its gRPC error domain.
+pub(crate) const NAME: &str = "recall";

@@ -1,0 +1,85 @@
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use hindsight_ports::{Clock, Embedder, MemoryStore};
+use hindsight_proto::{
+    memory::v1::memory_service_server::{self, MemoryServiceServer},
+    recall::v1::recall_service_server::{self, RecallServiceServer},
+};
+use hindsight_runtime::{Role, RoleError};
+use hindsight_types::{ReceiptId, TenantId, Viewer, limits};
+use tokio_util::sync::CancellationToken;
+use tonic::service::RoutesBuilder;
+
+use crate::{
+    NAME, RecallSettings,
+    engine::Engine,
+    service::{Memories, Recalls},
+};
+
+/// The role `recall`: `RecallService` and `MemoryService`.
+pub struct Recall {
+    engine: Arc<Engine>,
+}
+
+impl fmt::Debug for Recall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recall").finish_non_exhaustive()
+    }
+}
+
+impl Recall {
+    pub fn new(
+        settings: RecallSettings,
+        store: Arc<dyn MemoryStore>,
+        embedder: Arc<dyn Embedder>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { engine: Arc::new(Engine::new(settings, store, embedder, clock)) }
+    }
+}
+
+#[async_trait]
+impl Role for Recall {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn service_names(&self) -> Vec<&'static str> {
+        vec![recall_service_server::SERVICE_NAME, memory_service_server::SERVICE_NAME]
+    }
+
+    fn register(&self, routes: &mut RoutesBuilder) {
+        let recalls = RecallServiceServer::new(Recalls(self.engine.clone()));
+        let memories = MemoryServiceServer::new(Memories(self.engine.store.clone()));
+        routes.add_service(recalls.max_encoding_message_size(limits::MESSAGE_BYTES));
+        routes.add_service(memories.max_encoding_message_size(limits::MESSAGE_BYTES));
+    }
+
+    async fn run(&self, stop: CancellationToken) -> Result<(), RoleError> {
+        // The first recall must not pay for loading the tokenizer.
+        let warming = tokio::task::spawn_blocking(hindsight_rank::warm_tokenizer);
+        if let Err(error) = warming.await {
+            return Err(RoleError { role: NAME, reason: format!("the tokenizer cannot be loaded: {error}") });
+        }
+        stop.cancelled().await;
+        self.engine.receipts.close();
+        self.engine.receipts.wait().await;
+        Ok(())
+    }
+
+    /// Asks for a receipt that cannot exist: the cheapest read there is.
+    async fn ready(&self) -> Result<(), String> {
+        let tenant = TenantId::new(hindsight_api::DEFAULT_TENANT).map_err(|e| e.to_string())?;
+        let nobody = Viewer::of_tenant(tenant);
+        let nothing = ReceiptId(Default::default());
+        self.engine.store.receipt(&nobody, nothing).await.map(|_| ()).map_err(|e| e.to_string())
+    }
+
+    fn pending(&self) -> String {
+        match self.engine.receipts.len() {
+            0 => String::new(),
+            n => format!("{n} receipts"),
+        }
+    }
+}
