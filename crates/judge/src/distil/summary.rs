@@ -17,14 +17,15 @@ struct Detail {
     reasons: bool,
 }
 
-/// From the richest telling to the leanest; the first that fits is taken.
-const DETAILS: [Detail; 5] = [
-    Detail { call: 120, seen: 160, steps: 12, reasons: true },
-    Detail { call: 100, seen: 100, steps: 12, reasons: false },
-    Detail { call: 60, seen: 50, steps: 10, reasons: false },
-    Detail { call: 40, seen: 0, steps: 8, reasons: false },
-    Detail { call: 24, seen: 0, steps: 5, reasons: false },
-];
+/// Degrees of detail, the richest first; the first that fits is taken.
+fn details() -> impl Iterator<Item = Detail> {
+    (0..=16).rev().map(|n| Detail {
+        call: 16 + 7 * n,
+        seen: if n < 3 { 0 } else { 10 * n },
+        steps: 4 + n / 2,
+        reasons: n == 16,
+    })
+}
 
 /// The words around what is told.
 struct Frame {
@@ -64,8 +65,8 @@ const CHINESE: Frame = Frame {
 pub fn summary(t: &Trajectory, labels: &[StepEvaluation]) -> String {
     let cjk = phrase::is_cjk(&t.task_description);
     let mut told = String::new();
-    for detail in &DETAILS {
-        told = tell(t, labels, detail, cjk);
+    for detail in details() {
+        told = tell(t, labels, &detail, cjk);
         if length(&told) <= LONGEST {
             return told;
         }

@@ -1,7 +1,111 @@
-use super::phrase;
+use hindsight_types::{OutcomeStatus, Stage, Trajectory, UserId, Visibility};
+use rstest::rstest;
+
+use super::{Distilled, distil, phrase, summary};
+use crate::testing::{disk_alarm, double_charge, failed_deploy, restart_loop, run};
+
+fn distilled(t: &Trajectory) -> Distilled {
+    distil(t, &crate::evaluate(t, t.ended_at), t.ended_at)
+}
 
 #[test]
 fn short_says_where_it_cut() {
     assert_eq!(phrase::short("a  b\nc", 10), "a b c");
     assert_eq!(phrase::short("磁盘已经满了", 3), "磁盘已…");
+}
+
+#[test]
+fn a_lesson_names_the_symptom_the_action_and_what_did_not_help() {
+    let lesson = &distilled(&restart_loop()).lessons[0];
+    assert_eq!(
+        lesson.advice,
+        "When you see \"FATAL cannot read /etc/pay/db.yaml: permission denied\": shell(chmod 640 /etc/pay/db.yaml), \
+         then shell(docker restart payment-api --time 5). Skip shell(docker restart payment-api): it did not help."
+    );
+    assert_eq!(lesson.basis.rejected, ["shell(docker restart payment-api)"]);
+    assert_eq!(lesson.stage, Stage::Candidate);
+    assert!(lesson.situation.contains("payment-api restarts in a loop"));
+}
+
+#[test]
+fn the_removal_of_a_mistake_is_no_part_of_the_way() {
+    let d = distilled(&double_charge());
+    assert!(d.lessons.iter().all(|l| !l.basis.chosen.contains("refund_charge")), "{:?}", d.lessons);
+    let d = distilled(&failed_deploy());
+    assert!(d.lessons[0].basis.chosen.contains("rollback_release"));
+    assert!(d.lessons[0].advice.contains("Skip deploy_release"));
+}
+
+#[test]
+fn a_failure_pattern_says_what_worked_later() {
+    let d = distilled(&disk_alarm());
+    let [p] = d.failure_patterns.as_slice() else { panic!("{:?}", d.failure_patterns) };
+    assert_eq!(p.action_name, "执行命令");
+    assert_eq!(p.signature, "rm: 无法删除 '<path>': 权限不够");
+    assert_eq!(p.suggestion, "What worked in the same run: 执行命令(rm -r /data/binlog-archive)");
+}
+
+#[test]
+fn the_same_failure_in_two_runs_has_one_id_and_another_user_has_another() {
+    let at = |order: &str| {
+        run("pay")
+            .fails(
+                "pay_order",
+                &format!(r#"{{"order":"{order}"}}"#),
+                &format!("Error: order {order} not found"),
+            )
+            .failed()
+    };
+    let id = |t: &Trajectory| distilled(t).failure_patterns[0].id;
+    assert_eq!(id(&at("A-1")), id(&at("B-22")));
+    let mut other = at("A-1");
+    other.scope.visibility = Visibility::User(UserId::new("ana").unwrap());
+    assert_ne!(id(&other), id(&at("A-1")));
+    assert_eq!(distilled(&other).failure_patterns[0].scope, other.scope);
+}
+
+#[test]
+fn a_failure_that_was_never_solved_says_what_to_check() {
+    let t = run("pay")
+        .fails("pay", "{}", "Error: card expired")
+        .fails("pay", "{}", "Error: card expired")
+        .failed();
+    let d = distilled(&t);
+    assert_eq!(d.failure_patterns.len(), 1);
+    assert!(
+        d.failure_patterns[0].suggestion.contains("failed, 2 times"),
+        "{}",
+        d.failure_patterns[0].suggestion
+    );
+    assert!(d.lessons.is_empty());
+}
+
+#[rstest]
+#[case(run("…").call("restart", "", "ok").succeeded())]
+#[case(run("Is it up?").call("get_state", r#"{"name":"web"}"#, "up").says("It is up.").succeeded())]
+#[case(run("Book a seat").call("book_seat", r#"{"seat":"12C"}"#, "ok").says("Booked.").ended(OutcomeStatus::Unknown))]
+fn what_has_no_condition_no_action_or_no_known_result_is_no_lesson(#[case] t: Trajectory) {
+    assert_eq!(distilled(&t).lessons, []);
+}
+
+#[test]
+fn a_long_run_is_told_in_100_to_150_words_or_characters() {
+    let mut english =
+        run("Find out why the nightly export of the billing service has not arrived since Monday");
+    let mut chinese = run("查明计费服务的夜间导出为什么从周一起没有到达");
+    for i in 0..12 {
+        let args = format!(r#"{{"path":"/srv/export/part-{i}"}}"#);
+        let next = format!("/srv/export/part-{} is the next file and it is complete", i + 1);
+        english = english.call("read_file", &args, &next);
+        chinese =
+            chinese.call("读取文件", &args, &format!("下一个文件是 /srv/export/part-{}，内容完整", i + 1));
+    }
+    for t in [
+        english.says("The file /srv/export/part-12 was missing.").succeeded(),
+        chinese.says("缺少 /srv/export/part-12。").succeeded(),
+    ] {
+        let told = summary(&t, &crate::slice::judge(&t).steps);
+        let n = super::summary::length(&told);
+        assert!((100..=150).contains(&n), "{n}: {told}");
+    }
 }

@@ -89,8 +89,13 @@ fn curl(rest: &[&str]) -> Effect {
     }
 }
 
+/// Options before the verb that take the next word as their value.
+const VALUED: &str =
+    "-n -C -H -c -p -f -l -u --namespace --context --region --profile --kubeconfig --host --file";
+
 fn subcommand(rest: &[&str]) -> Effect {
-    for word in rest.iter().filter(|w| !w.starts_with('-')) {
+    let value_of_option = |at: usize| at > 0 && listed(VALUED, rest[at - 1]);
+    for (_, word) in rest.iter().enumerate().filter(|(at, w)| !w.starts_with('-') && !value_of_option(*at)) {
         let word = word.to_lowercase();
         if listed(READ_SUBVERBS, &word) {
             return Effect::Read;

@@ -1,1 +1,100 @@
+use hindsight_types::{ActionType, Step, StepStatus};
+use rstest::rstest;
 
+use super::{Effect, WriteKind, classify, nouns};
+
+fn effect(name: &str, detail: &str, result: &str) -> Effect {
+    classify(&Step {
+        step_index: 0,
+        action_type: ActionType::ToolCall,
+        action_name: name.to_owned(),
+        action_detail: detail.to_owned(),
+        observation: result.to_owned(),
+        status: StepStatus::Ok,
+        decision: None,
+        reflection: String::new(),
+        agent: None,
+        started_at: None,
+        ended_at: None,
+    })
+}
+
+#[rstest]
+#[case("get_order", Effect::Read)]
+#[case("listAllAirports", Effect::Read)]
+#[case("search-flights", Effect::Read)]
+#[case("get_update_status", Effect::Read)]
+#[case("book_reservation", Effect::Write(WriteKind::Create))]
+#[case("orders.cancel", Effect::Write(WriteKind::Delete))]
+#[case("setReplicas", Effect::Write(WriteKind::Put))]
+#[case("update_ticket", Effect::Write(WriteKind::Change))]
+#[case("rollback_release", Effect::Write(WriteKind::Undo))]
+#[case("restartService", Effect::Write(WriteKind::Act))]
+#[case("think", Effect::Think)]
+#[case("submit", Effect::Finish)]
+#[case("transfer_to_human_agents", Effect::Finish)]
+#[case("transfer_money", Effect::Write(WriteKind::Change))]
+#[case("查询订单", Effect::Read)]
+#[case("订单退款", Effect::Write(WriteKind::Delete))]
+#[case("重启服务", Effect::Write(WriteKind::Act))]
+#[case("回滚发布", Effect::Write(WriteKind::Undo))]
+#[case("frobnicate", Effect::Read)]
+fn the_name_tells(#[case] name: &str, #[case] expected: Effect) {
+    assert_eq!(effect(name, "{}", ""), expected);
+}
+
+#[rstest]
+#[case("kubectl get pods -n pay", Effect::Read)]
+#[case("kubectl -n pay delete pod web-1", Effect::Write(WriteKind::Delete))]
+#[case("kubectl rollout undo deployment/web", Effect::Write(WriteKind::Undo))]
+#[case("kubectl rollout status deployment/web", Effect::Read)]
+#[case("docker ps -a", Effect::Read)]
+#[case("sudo docker restart web", Effect::Write(WriteKind::Act))]
+#[case("docker exec web cat /etc/hosts", Effect::Read)]
+#[case("systemctl status nginx", Effect::Read)]
+#[case("service nginx restart", Effect::Write(WriteKind::Act))]
+#[case("git log --oneline | head", Effect::Read)]
+#[case("git push origin main", Effect::Write(WriteKind::Change))]
+#[case("sed -n 1,5p a.conf", Effect::Read)]
+#[case("sed -i 's/a/b/' a.conf", Effect::Write(WriteKind::Change))]
+#[case("cd /srv && rm -rf cache", Effect::Write(WriteKind::Delete))]
+#[case("grep -c error app.log 2>/dev/null", Effect::Read)]
+#[case("echo 1 > /proc/sys/vm/drop_caches", Effect::Write(WriteKind::Put))]
+#[case("awk '$5 > 90' usage.txt", Effect::Read)]
+#[case("curl -s http://web:8080/health", Effect::Read)]
+#[case("curl -X DELETE http://es:9200/logs-old", Effect::Write(WriteKind::Delete))]
+#[case("find /var/log -name '*.gz' -delete", Effect::Write(WriteKind::Delete))]
+#[case("SELECT * FROM orders", Effect::Read)]
+#[case("UPDATE orders SET state = 'paid' WHERE id = 7", Effect::Write(WriteKind::Change))]
+#[case("python3 check.py", Effect::Read)]
+fn the_command_tells(#[case] command: &str, #[case] expected: Effect) {
+    let keyed = serde_json::json!({ "command": command }).to_string();
+    assert_eq!(effect("shell", &keyed, ""), expected);
+    assert_eq!(effect("执行命令", command, ""), expected);
+}
+
+#[test]
+fn a_tool_that_is_a_program_takes_its_own_sub_commands() {
+    assert_eq!(effect("kubectl", r#"{"command":"get pods"}"#, ""), Effect::Read);
+    assert_eq!(
+        effect("run_kubectl", r#"{"command":"scale deploy/web --replicas=3"}"#, ""),
+        Effect::Write(WriteKind::Put)
+    );
+}
+
+#[test]
+fn the_method_and_the_result_tell_where_the_name_does_not() {
+    assert_eq!(
+        effect("http_call", r#"{"method":"post","url":"http://a/b"}"#, ""),
+        Effect::Write(WriteKind::Create)
+    );
+    assert_eq!(effect("http_call", r#"{"method":"GET","url":"http://a/b"}"#, ""), Effect::Read);
+    assert_eq!(effect("frobnicate", "{}", "The record has been updated."), Effect::Write(WriteKind::Change));
+    assert_eq!(effect("处理", "{}", "修改成功"), Effect::Write(WriteKind::Change));
+}
+
+#[test]
+fn nouns_are_what_is_acted_on() {
+    assert_eq!(nouns("cancelReservation"), ["reservation"]);
+    assert_eq!(nouns("get_user_details"), ["user", "details"]);
+}

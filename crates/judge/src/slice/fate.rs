@@ -90,12 +90,13 @@ impl Book {
     fn at_once(&self, at: usize, view: &View<'_>, views: &[View<'_>]) -> Option<Fate> {
         if let Some((before, writes)) = self.calls.get(&view.call) {
             let quiet = *writes == self.writes;
+            // Nothing but the earlier call itself has acted on the same things since.
             let untouched = !view.target.is_empty()
-                && view.target.iter().all(|t| self.last_write.get(t).is_none_or(|w| w == before));
+                && view.target.iter().all(|t| self.last_write.get(t).is_none_or(|w| w <= before));
             let same = match view.effect {
                 Effect::Write(WriteKind::Act | WriteKind::Change) => quiet,
                 Effect::Write(_) => quiet || untouched,
-                _ => quiet && view.result == views[*before].result,
+                _ => (quiet || untouched) && view.result == views[*before].result,
             };
             if same {
                 return Some(Fate::Repeats(*before));
