@@ -11,6 +11,7 @@ mod point;
 mod schema;
 mod scoped;
 mod search;
+mod settle;
 mod store;
 mod stored;
 mod write;

@@ -28,8 +28,9 @@ pub(crate) async fn search(
     let collection = Collection::of(search.kind);
     let Some(filter) = ScopedFilter::readable(viewer, collection) else { return Ok(Vec::new()) };
     let filter = narrowed(filter, viewer, search);
-    let dense = (!search.encoding.dense.is_empty()).then(|| Arm::Dense(&search.encoding.dense));
-    let sparse = (!search.encoding.sparse.indices.is_empty()).then(|| Arm::Sparse(&search.encoding.sparse));
+    let dense = (!search.encoding.dense.is_empty()).then_some(Arm::Dense(&search.encoding.dense));
+    let sparse = &search.encoding.sparse;
+    let sparse = (!sparse.indices.is_empty()).then_some(Arm::Sparse(sparse));
     let one = async |arm: Option<Arm<'_>>, filter: ScopedFilter, limit: usize| match arm {
         Some(arm) if limit > 0 => backend.nearest(collection, arm, filter, limit).await,
         _ => Ok(Vec::new()),

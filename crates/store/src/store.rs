@@ -16,7 +16,7 @@ use crate::{
     collection::Collection,
     field, page, point, schema,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Walk, next_id},
-    search,
+    search, settle,
     stored::{FAILED, Stored, WAITING, evaluation_key},
     write,
 };
@@ -177,7 +177,7 @@ impl MemoryStore for Store {
     }
 
     async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError> {
-        write::evidence(&self.backend, evidence).await
+        settle::evidence(&self.backend, evidence).await
     }
 
     async fn evidence(&self, viewer: &Viewer, memory: MemoryId) -> Result<Vec<Evidence>, StoreError> {

@@ -95,6 +95,8 @@ pub async fn lesson_counts_follow_the_ledger(store: Arc<dyn MemoryStore>) {
         });
     }
     writers.join_all().await;
+    // A run that refuted it does not support it afterwards.
+    store.append_evidence(&[line("run-3", Verdict::Supported, 99)]).await.unwrap();
     let found = stored_lesson(&*store, &lesson).await;
     assert_eq!((found.supported, found.refuted), (5, 2));
     assert_eq!(found.last_supported_at, time(15));

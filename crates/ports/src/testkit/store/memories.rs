@@ -61,7 +61,7 @@ pub async fn memories_are_replaced(store: Arc<dyn MemoryStore>) {
     let mut newer = fact(&tenant, "anna", "tea", 1);
     newer.content = "anna likes coffee; 咖啡".to_owned();
     let older = encoded(Memory::Fact(fact(&tenant, "anna", "tea", 1)), 0, &[1]);
-    store.upsert(&[older.clone()]).await.unwrap();
+    store.upsert(std::slice::from_ref(&older)).await.unwrap();
     store.upsert(&[older, encoded(Memory::Fact(newer.clone()), 0, &[1])]).await.unwrap();
     let found = store.get(&viewer, MemoryKind::Fact, newer.id).await.unwrap();
     assert_eq!(found, Some(Memory::Fact(newer)));
