@@ -1,4 +1,5 @@
 //! The store over the embedded engine passes the suite of its port.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -6,11 +7,14 @@ use std::sync::Arc;
 
 use common::{open, open_in, scratch};
 use hindsight_ports::{
-    EmbedderId, MemoryStore, StoreError,
+    EmbedderId, MemoryStore, PageRequest, StoreError,
     testkit::samples::{embedder, encoded, failure_pattern, shared, step_memory, tenant, trace},
 };
-use hindsight_store::{Store, StoreOptions};
-use hindsight_types::{Memory, Viewer};
+use hindsight_store::{Store, StoreOptions, VectorBackend};
+use hindsight_types::{Memory, MemoryKind, Viewer};
+use qdrant_client::qdrant::{
+    Condition, Filter, PointsSelector, SetPayloadPoints, points_selector::PointsSelectorOneOf,
+};
 
 hindsight_ports::memory_store_suite!(open());
 
@@ -60,4 +64,31 @@ async fn a_prefix_that_is_no_name_is_refused() {
         let refused = store.prepare(&embedder()).await;
         assert!(matches!(refused, Err(StoreError::Rejected(_))), "{prefix}: {refused:?}");
     }
+}
+
+/// One point that somebody spoiled does not hide the others, and is never passed off as absent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spoiled_point_is_left_out_and_named() {
+    let opened = open().await;
+    let scope = shared(&tenant("spoiled"));
+    let steps: Vec<Memory> = (0..3).map(|n| step_memory(&scope, &trace("t"), n, "ls")).collect();
+    let batch: Vec<_> = steps.iter().cloned().map(|m| encoded(m, 0, &[1])).collect();
+    opened.store.upsert(&batch).await.unwrap();
+    let second = Filter::must([Condition::matches("step_index", 1)]);
+    let spoil = SetPayloadPoints {
+        collection_name: "steps".to_owned(),
+        wait: Some(true),
+        payload: [("record".to_owned(), "茶".into())].into(),
+        points_selector: Some(PointsSelector {
+            points_selector_one_of: Some(PointsSelectorOneOf::Filter(second)),
+        }),
+        ..Default::default()
+    };
+    opened.backend.set_payload(spoil).await.unwrap();
+
+    let viewer = Viewer::of_tenant(scope.tenant.clone());
+    let page = opened.store.list(&viewer, MemoryKind::Step, &PageRequest::default()).await.unwrap();
+    assert_eq!(page.items, [steps[2].clone(), steps[0].clone()]);
+    let spoiled = opened.store.get(&viewer, MemoryKind::Step, steps[1].id()).await;
+    assert!(matches!(spoiled, Err(StoreError::Corrupt(_))), "{spoiled:?}");
 }

@@ -1,6 +1,7 @@
 //! No sequence of operations makes one tenant or user see what is another's, and each sees all of its own.
 //! Tenants and users attack with the same ids, traces and texts. A model says who may see what; its rule is
 //! written out here and not taken from the code under test.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

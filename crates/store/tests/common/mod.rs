@@ -1,4 +1,4 @@
-#![allow(dead_code, unreachable_pub)]
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
 use std::{path::Path, sync::Arc};
 
