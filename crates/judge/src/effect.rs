@@ -96,7 +96,7 @@ fn http_method(arguments: Option<&Value>) -> Option<Effect> {
 pub(crate) fn runs_command(name: &str, arguments: Option<&Value>) -> bool {
     let keyed =
         arguments.and_then(Value::as_object).is_some_and(|m| COMMAND_KEYS.iter().any(|k| m.contains_key(*k)));
-    keyed || verbs::is_runner(name)
+    keyed || arguments.is_none() || verbs::is_runner(name)
 }
 
 /// Whether a lower-case word of a command says what is done and not to what.

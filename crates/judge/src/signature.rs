@@ -1,8 +1,10 @@
 //! Error signatures: the same failure looks the same in every run.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value;
 
 /// Longest signature, in characters.
 const LONGEST: usize = 200;
@@ -39,7 +41,7 @@ static TROUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?ix)\b(error|errors|exception|fail(ed|ure|s|ing)?|fatal|panic(ked)?|traceback|denied|refused|timed?\s?out|
         not\ found|no\ such|cannot|can't|unable|invalid|unhealthy|crash\w*|oom\w*|killed|unavailable|unauthorized|forbidden|
-        conflict|exceed(ed|s)?|exhausted|no\ space|missing|unknown|rejected|degraded|back-?off\w*|evicted|5\d\d)\b
+        conflict|exceed(ed|s)?|exhausted|no\ space|missing|unknown|rejected|degraded|back-?off\w*|evicted|(http|status|code)[\ :=]{1,3}5\d\d)\b
         |错误|失败|异常|超时|拒绝|不存在|无法|找不到|崩溃|已满|不足|告警|不可用|冲突|无效|报错",
     )
     .ok()
@@ -54,7 +56,7 @@ pub(crate) fn is_trouble(line: &str) -> bool {
 pub fn normalise(text: &str) -> String {
     let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for (pattern, name) in VARIABLE.iter() {
-        if let std::borrow::Cow::Owned(changed) = pattern.replace_all(&text, *name) {
+        if let Cow::Owned(changed) = pattern.replace_all(&text, *name) {
             text = changed;
         }
     }
@@ -73,21 +75,50 @@ pub(crate) fn undated(line: &str) -> String {
 }
 
 /// The line of an observation that says what went wrong: the first that speaks of trouble, in a
-/// traceback its last; else the first line.
-pub fn error_message(observation: &str) -> &str {
+/// traceback its last; else the first line. Of JSON, the field.
+pub fn error_message(observation: &str) -> Cow<'_, str> {
     let searched = head(observation, SEARCHED);
-    let mut lines = searched.lines().map(str::trim).filter(|l| !l.is_empty());
     if searched.contains("Traceback (most recent call last)") {
         let last = searched.lines().rev().map(str::trim).find(|l| !l.is_empty() && is_trouble(l));
-        return last.unwrap_or_default();
+        return Cow::Borrowed(last.unwrap_or_default());
     }
-    let first = lines.clone().next().unwrap_or_default();
-    lines.find(|l| is_trouble(l)).unwrap_or(first)
+    let first = searched.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or_default();
+    trouble(observation).unwrap_or(Cow::Borrowed(first))
+}
+
+/// The first line, or field of JSON, that speaks of trouble.
+pub(crate) fn trouble(observation: &str) -> Option<Cow<'_, str>> {
+    lines(observation).into_iter().find(|l| is_trouble(l))
+}
+
+/// The lines of a text; of JSON, its fields as `key: value`. Fields that are empty, or say that nothing is
+/// wrong, are left out.
+pub(crate) fn lines(observation: &str) -> Vec<Cow<'_, str>> {
+    let text = head(observation, SEARCHED);
+    let json = text.len() == observation.len() && text.trim_start().starts_with(['{', '[']);
+    if let Some(value) = json.then(|| serde_json::from_str::<Value>(text).ok()).flatten() {
+        let mut out = Vec::new();
+        fields("", &value, &mut out);
+        return out.into_iter().map(Cow::Owned).collect();
+    }
+    text.lines().map(str::trim).filter(|l| !l.is_empty()).map(Cow::Borrowed).collect()
+}
+
+fn fields(key: &str, value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::String(s)
+            if s.trim().is_empty() || matches!(s.as_str(), "none" | "None" | "ok" | "OK" | "no") => {}
+        Value::String(s) if key.is_empty() => out.extend(s.lines().map(str::to_owned)),
+        Value::String(s) => out.extend(s.lines().map(|line| format!("{key}: {}", line.trim()))),
+        Value::Array(items) => items.iter().for_each(|v| fields(key, v, out)),
+        Value::Object(map) => map.iter().for_each(|(k, v)| fields(k, v, out)),
+        _ => {}
+    }
 }
 
 /// The signature of the error that an observation reports; stable across runs. Empty when there is none.
 pub fn error_signature(observation: &str) -> String {
-    let normal = normalise(head(error_message(observation), 4 * LONGEST)).to_lowercase();
+    let normal = normalise(head(&error_message(observation), 4 * LONGEST)).to_lowercase();
     head(&normal, LONGEST).to_owned()
 }
 

@@ -1,5 +1,7 @@
 //! Lessons: in this situation, do this and not that, because of how it went.
 
+use std::borrow::Cow;
+
 use hindsight_types::{
     ActionType, Decision, Evaluation, Lesson, MemoryId, OutcomeStatus, Stage, StepLabel, Timestamp,
     Trajectory,
@@ -19,7 +21,7 @@ const REJECTED: usize = 4;
 /// What a lesson is made of, before it is checked.
 struct Draft<'a> {
     /// What was seen: an error message, or the trouble the run started from. The concrete condition.
-    symptom: &'a str,
+    symptom: Cow<'a, str>,
     chosen: String,
     rejected: Vec<String>,
     rationale: String,
@@ -63,18 +65,18 @@ fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Option<Draft<'a
         .iter()
         .take_while(|j| j.step.step_index < first.step.step_index)
         .filter(|j| is(j, StepLabel::Necessary) && j.step.action_type == ActionType::ToolCall)
-        .filter_map(|j| trouble(&j.step.observation))
+        .filter_map(|j| signature::trouble(&j.step.observation))
         .last()
-        .unwrap_or(&t.task_description);
+        .unwrap_or(Cow::Borrowed(&t.task_description));
     let last: Vec<Judged<'a>> = writes.iter().rev().take(3).rev().copied().collect();
     let chosen = pattern::steps(&last);
     let rejected = rejected(&all);
     let avoid = rejected.first().map(|first| format!(" Skip {first}: it did not help.")).unwrap_or_default();
     Some(Draft {
-        symptom,
-        advice: format!("{}: {chosen}.{avoid}", condition(symptom, t)),
+        advice: format!("{}: {chosen}.{avoid}", condition(&symptom, t)),
         rationale: first.verdict.rationale.clone(),
-        key: format!("path\u{1f}{}\u{1f}{}", signature::error_signature(symptom), tools(&last)),
+        key: format!("path\u{1f}{}\u{1f}{}", signature::error_signature(&symptom), tools(&last)),
+        symptom,
         chosen,
         rejected,
     })
@@ -84,11 +86,11 @@ fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Option<Draft<'a
 fn of_episode<'a>(e: &Episode<'a>) -> Draft<'a> {
     let chosen = pattern::steps(&e.remedy);
     Draft {
-        symptom: e.message,
+        symptom: e.message.clone(),
         advice: format!(
             "When {} answers \"{}\": {chosen}.",
             e.tool,
-            phrase::short(&signature::undated(e.message), 160)
+            phrase::short(&signature::undated(&e.message), 160)
         ),
         rationale: e.remedy.last().map(|j| j.verdict.rationale.clone()).unwrap_or_default(),
         rejected: vec![phrase::call(e.failed.step, 160)],
@@ -109,20 +111,19 @@ fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Vec<Draft<
         if !is(wrong, StepLabel::Misleading) || !writes(wrong) || wrong.verdict.confidence < 0.75 {
             continue;
         }
-        let Some(right) = all[at + 1..].iter().find(|j| is(j, StepLabel::Necessary) && writes(j)) else {
-            continue;
+        // What was right came later, or had been done already, so that once more was too much.
+        let earlier = || {
+            all[..at].iter().rev().find(|j| j.step.action_name == wrong.step.action_name && is_right(j, &all))
         };
-        let symptom =
-            all[..at].iter().rev().find_map(|j| trouble(&j.step.observation)).unwrap_or(&t.task_description);
+        let Some(right) = all[at + 1..].iter().find(|j| is_right(j, &all)).or_else(earlier) else { continue };
+        let symptom = all[..at].iter().rev().find_map(|j| signature::trouble(&j.step.observation));
+        let symptom = symptom.unwrap_or(Cow::Borrowed(&t.task_description));
         let (chosen, avoided) = (phrase::call(right.step, 160), phrase::call(wrong.step, 160));
+        let why = &wrong.verdict.rationale;
         drafts.push(Draft {
+            advice: format!("{}: {chosen}, not {avoided} ({why}).", condition(&symptom, t)),
             symptom,
-            advice: format!(
-                "{}: {chosen}, not {avoided}, which was {}.",
-                condition(symptom, t),
-                wrong.verdict.rationale
-            ),
-            rationale: wrong.verdict.rationale.clone(),
+            rationale: why.clone(),
             key: format!("dead_end\u{1f}{}\u{1f}{}", wrong.step.action_name, right.step.action_name),
             chosen,
             rejected: vec![avoided],
@@ -131,11 +132,12 @@ fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Vec<Draft<
     drafts
 }
 
-/// A needed change that is part of the way, and not the mere removal of a mistake.
+/// A needed change that is part of the way, and not the mere removal of what the run itself had made.
 fn is_right(j: &Judged<'_>, all: &[Judged<'_>]) -> bool {
-    let mistaken = |i: &u32| all.get(*i as usize).is_some_and(|d| is(d, StepLabel::Misleading));
-    let removal = effect::classify(j.step) == Effect::Write(WriteKind::Delete);
-    is(j, StepLabel::Necessary) && writes(j) && !(removal && j.verdict.depends_on.iter().any(mistaken))
+    let kind = |j: &Judged<'_>| effect::classify(j.step);
+    let made = |i: &u32| all.get(*i as usize).is_some_and(|d| kind(d) == Effect::Write(WriteKind::Create));
+    let removal = kind(j) == Effect::Write(WriteKind::Delete) && j.verdict.depends_on.iter().any(made);
+    is(j, StepLabel::Necessary) && writes(j) && !removal
 }
 
 /// When the advice applies: what one sees, or, where nothing was seen, the task.
@@ -152,10 +154,6 @@ fn is(j: &Judged<'_>, label: StepLabel) -> bool {
 
 fn writes(j: &Judged<'_>) -> bool {
     j.step.action_type == ActionType::ToolCall && effect::classify(j.step).is_write()
-}
-
-fn trouble(observation: &str) -> Option<&str> {
-    signature::head(observation, 20_000).lines().map(str::trim).find(|l| signature::is_trouble(l))
 }
 
 /// Changes that failed, misled or did nothing.
@@ -176,7 +174,7 @@ fn tools(path: &[Judged<'_>]) -> String {
 
 /// A lesson needs a condition one can recognise and an action one can take.
 fn is_concrete(draft: &Draft<'_>) -> bool {
-    let condition = signature::normalise(draft.symptom);
+    let condition = signature::normalise(&draft.symptom);
     let says_something = condition.chars().filter(|c| c.is_alphabetic()).count() >= 4;
     let acts = draft.chosen.contains('(') || draft.chosen.contains(' ');
     says_something && acts && draft.rejected.iter().all(|r| *r != draft.chosen)
@@ -186,7 +184,7 @@ fn finish(t: &Trajectory, evaluation: &Evaluation, draft: Draft<'_>, now: Timest
     let visibility = t.scope.visibility.keyword();
     let task = t.task_type.as_ref().map_or("", |k| k.as_str());
     let content_key = canon::hash_of((task, &draft.key));
-    let symptom = phrase::short(&signature::undated(draft.symptom), 300);
+    let symptom = phrase::short(&signature::undated(&draft.symptom), 300);
     let goal = phrase::short(&t.task_description, 300);
     let situation = if symptom == goal { goal } else { format!("{goal} Seen: {symptom}") };
     Lesson {

@@ -1,5 +1,6 @@
 //! Failure patterns: what fails, why, and what worked instead.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use hindsight_types::{ActionType, Evaluation, FailurePattern, MemoryId, StepLabel, Timestamp, Trajectory};
@@ -20,7 +21,7 @@ pub(super) struct Episode<'a> {
     pub(super) tool: &'a str,
     pub(super) signature: String,
     pub(super) failed: Judged<'a>,
-    pub(super) message: &'a str,
+    pub(super) message: Cow<'a, str>,
     /// Other calls that failed the same way.
     pub(super) again: usize,
     /// The necessary steps between the failure and the success, the success last. Empty: never solved.
@@ -101,7 +102,7 @@ fn pattern(t: &Trajectory, e: &Episode<'_>, now: Timestamp) -> FailurePattern {
         signature: e.signature.clone(),
         example: phrase::short(&e.failed.step.observation, 500),
         action_detail: phrase::short(&e.failed.step.action_detail, 300),
-        cause: phrase::short(e.message, 300),
+        cause: phrase::short(&e.message, 300),
         suggestion: suggestion(e),
         environment: t.environment.clone(),
         sources: vec![t.trace_id.clone()],
@@ -116,7 +117,7 @@ fn suggestion(e: &Episode<'_>) -> String {
         return format!(
             "Do not call {} again unchanged: it failed{times} and nothing in this run solved it. Check first: {}",
             phrase::call(e.failed.step, 120),
-            phrase::short(e.message, 160)
+            phrase::short(&e.message, 160)
         );
     }
     format!("What worked in the same run: {}", steps(&e.remedy))

@@ -42,6 +42,7 @@ pub(super) fn call(step: &Step, n: usize) -> String {
     let shown = short(&shown, n);
     match (name.is_empty(), shown.is_empty()) {
         (true, _) => shown,
+        _ if shown.starts_with(name) => shown,
         (false, true) => name.to_owned(),
         (false, false) => format!("{name}({shown})"),
     }

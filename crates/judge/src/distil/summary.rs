@@ -130,7 +130,7 @@ fn list(
 /// A call, the first thing it brought, and why it was needed.
 fn done(j: &Judged<'_>, detail: &Detail, reasons: bool) -> String {
     let mut told = phrase::call(j.step, detail.call);
-    let seen = phrase::short(signature::error_message(&j.step.observation), detail.seen);
+    let seen = phrase::short(&signature::error_message(&j.step.observation), detail.seen);
     if !seen.is_empty() && detail.seen > 0 {
         told = format!("{told} → {seen}");
     }
@@ -140,9 +140,9 @@ fn done(j: &Judged<'_>, detail: &Detail, reasons: bool) -> String {
 fn dead_end(j: &Judged<'_>, detail: &Detail) -> String {
     let why = match j.verdict.label {
         StepLabel::Failed => signature::error_message(&j.step.observation),
-        _ => &j.verdict.rationale,
+        _ => j.verdict.rationale.as_str().into(),
     };
-    format!("{} ({})", phrase::call(j.step, detail.call.min(60)), phrase::short(why, detail.call.max(40)))
+    format!("{} ({})", phrase::call(j.step, detail.call.min(60)), phrase::short(&why, detail.call.max(40)))
 }
 
 /// Words; each Chinese, Japanese or Korean character counts as one.

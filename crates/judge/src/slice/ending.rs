@@ -16,6 +16,8 @@ pub(super) struct Ending {
     /// The run went wrong: it is known to have failed, or, where nothing is known, the agent's last words
     /// say so or there are none.
     pub(super) went_wrong: bool,
+    /// The agent's last words own up to having found or done nothing.
+    pub(super) admitted: bool,
 }
 
 impl Ending {
@@ -26,7 +28,7 @@ impl Ending {
         let admitted =
             conclusion.is_some_and(|at| admits(&views[at].step.action_detail)) || unfinished.is_some();
         let went_wrong = status == OutcomeStatus::Failure || (status == OutcomeStatus::Unknown && admitted);
-        Self { status, conclusion, unfinished, went_wrong }
+        Self { status, conclusion, unfinished, went_wrong, admitted }
     }
 }
 

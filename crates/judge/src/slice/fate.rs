@@ -212,15 +212,16 @@ fn mark_rejected(views: &[View<'_>], fates: &mut [Fate]) {
     ];
     let mut last: Option<usize> = None;
     for (at, view) in views.iter().enumerate() {
-        if view.writes().is_some() {
-            last = Some(at);
-        }
+        // What an agent thinks before it acts is about what it did before.
         let words = if view.is_tool() { &view.step.reflection } else { &view.step.action_detail };
         let lower = signature::head(words, 2_000).to_lowercase();
         if let Some(act) = last.filter(|act| fates[*act] == Fate::Stands)
             && WRONG.iter().any(|w| lower.contains(w))
         {
             fates[act] = Fate::Rejected(at);
+        }
+        if view.writes().is_some() {
+            last = Some(at);
         }
     }
 }

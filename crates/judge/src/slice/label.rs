@@ -70,7 +70,8 @@ impl Judge<'_, '_> {
     fn step(&self, at: usize) -> Verdict {
         let view = &self.views[at];
         if view.failed() {
-            let message = signature::head(signature::error_message(&view.step.observation), 160);
+            let message = signature::error_message(&view.step.observation);
+            let message = signature::head(&message, 160);
             return Verdict::new(StepLabel::Failed, 0.95, format!("came back with an error: {message}"));
         }
         if self.ending.conclusion == Some(at) && !view.effect.is_write() {
@@ -155,7 +156,7 @@ impl Judge<'_, '_> {
             OutcomeStatus::Success => {
                 Verdict::new(StepLabel::Necessary, 0.9, "it concludes the run, which succeeded")
             }
-            _ if self.ending.went_wrong => Verdict::new(
+            OutcomeStatus::Unknown if self.ending.admitted => Verdict::new(
                 StepLabel::Misleading,
                 0.5,
                 "the run ended with it, and by its own words without a result",

@@ -46,11 +46,11 @@ pub(super) struct Trouble {
 }
 
 fn troubles(observation: &str) -> Vec<Trouble> {
-    let lines = signature::head(observation, 20_000).lines().filter(|l| signature::is_trouble(l));
+    let lines = signature::lines(observation).into_iter().filter(|l| signature::is_trouble(l));
     lines
         .take(TROUBLES)
         .map(|line| {
-            let line = signature::head(line, 400);
+            let line = signature::head(&line, 400);
             let normal = signature::normalise(line);
             let dated = normal.contains("<time>").then(|| canon::hash_of(line));
             Trouble { kind: canon::hash_of(normal), dated }
@@ -82,6 +82,8 @@ impl<'t> View<'t> {
         } else {
             tokens.of_prose(&values)
         };
+        let target: Vec<TokenId> =
+            target.into_iter().filter(|t| tokens.text(*t) != step.action_name).collect();
         let mut uses = target.clone();
         let decision = step.decision.iter().flat_map(|d| [d.chosen.as_str(), d.rationale.as_str()]);
         for text in decision.chain([step.reflection.as_str()]) {
