@@ -104,7 +104,7 @@ pub fn evaluation_request_id(tenant: &TenantId, trace: &TraceId) -> EventId {
 /// recorded counts. Steps beyond the announced count are left out.
 pub fn assemble(mut events: Vec<Event>) -> Assembly {
     events.sort_by_key(|e| (e.recorded_at, e.event_id));
-    let scope = events.iter().find(|e| matches!(e.body, EventBody::Started(_))).map(|e| e.scope.clone());
+    let scope = scope_of(&events).cloned();
     let total = events.len();
     if let Some(scope) = &scope {
         let joins =
@@ -146,6 +146,12 @@ pub fn assemble(mut events: Vec<Event>) -> Assembly {
     };
     complete(&mut t);
     Assembly::Complete(Box::new(t))
+}
+
+/// Where the run belongs: the scope of its start.
+pub fn scope_of(events: &[Event]) -> Option<&Scope> {
+    let starts = events.iter().filter(|e| matches!(e.body, EventBody::Started(_)));
+    starts.min_by_key(|e| (e.recorded_at, e.event_id)).map(|e| &e.scope)
 }
 
 /// Fills in what the text tells and nobody said: the status of steps, the tags of the environment.

@@ -13,8 +13,7 @@ use hindsight_ports::{
     Bus, BusError, Clock, Consumer, Delivery, EmbedError, Embedder, MemoryStore, Queue, StoreError,
 };
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, EventBody, JudgedTrajectory, Memory, Scope, Trajectory, Viewer,
-    Visibility,
+    EvaluationRecord, EvaluationState, Event, JudgedTrajectory, Memory, Scope, Trajectory, Viewer, Visibility,
 };
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +23,7 @@ use crate::{
     message::{self, Requested},
 };
 
+const SAME_SCOPE: &str = "all events of a trace must be recorded in the scope of its start";
 /// Wait before a lost consumer is opened again.
 const REOPEN: Duration = Duration::from_secs(1);
 const FIRST_DELAY: Duration = Duration::from_secs(1);
@@ -226,11 +226,17 @@ impl Worker {
     }
 
     async fn look(&self, job: &mut Job<'_>) -> Result<Look, Broken> {
-        let events = self.store.events(&job.scope, &job.requested.trace_id).await?;
-        if let Some(scope) = scope_of(&events) {
+        let trace = &job.requested.trace_id;
+        let mut events = self.store.events(&job.scope, trace).await?;
+        let shared = Scope::new(job.scope.tenant.clone(), Visibility::Tenant);
+        if shared != job.scope {
+            // Events that everyone may see join a run of narrower scope.
+            events.extend(self.store.events(&shared, trace).await?);
+        }
+        if let Some(scope) = assemble::scope_of(&events) {
             job.scope = scope.clone();
         }
-        let known = self.store.evaluation_record(&viewer(&job.scope), &job.requested.trace_id).await?;
+        let known = self.store.evaluation_record(&viewer(&job.scope), trace).await?;
         match known.map(|r| (r.state, r.attempts)) {
             Some((EvaluationState::Judged | EvaluationState::Skipped { .. }, _)) => return Ok(Look::Settled),
             Some((EvaluationState::Waiting { .. }, attempts)) => job.attempts = attempts.saturating_add(1),
@@ -240,10 +246,10 @@ impl Worker {
     }
 
     async fn evaluate(&self, job: &Job<'_>, events: Vec<Event>) -> Result<End, Broken> {
-        let run = match assemble(events) {
+        let run = match assemble::assemble(events) {
             Assembly::Complete(run) => *run,
             Assembly::Missing(gap) if job.attempts >= self.settings.attempts => {
-                return self.fail(job, format!("{gap}, after {} attempts", job.attempts)).await;
+                return self.fail(job, format!("{gap}, after {} attempts; {SAME_SCOPE}", job.attempts)).await;
             }
             Assembly::Missing(gap) => {
                 let reason = gap.to_string();
@@ -308,11 +314,6 @@ fn settled(delivery: &Delivery, outcome: Result<(), BusError>) {
 /// 1 s, 2 s, 4 s, … 5 min.
 fn delay(attempts: u32) -> Duration {
     FIRST_DELAY.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(LONGEST_DELAY)
-}
-
-/// A run belongs where its start says; the completion may say less.
-fn scope_of(events: &[Event]) -> Option<&Scope> {
-    events.iter().find(|e| matches!(e.body, EventBody::Started(_))).map(|e| &e.scope)
 }
 
 /// Who sees what is in this scope.

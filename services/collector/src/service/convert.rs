@@ -10,6 +10,7 @@ use hindsight_proto::collector::v1::{
     CompleteTaskRequest, Consistency, RecordEventsRequest, Rejection, RetainRequest,
     record_events_request::Body,
 };
+use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
     Event, EventBody, EventId, Fact, FactStatus, Invalid, MemoryId, Scope, SessionId, TaskCompleted,
     TenantId, Timestamp, TraceId, UserId, Visibility,
@@ -51,11 +52,8 @@ pub(super) fn event(
         EventBody::Started(s) => s.user.as_ref(),
         _ => None,
     };
-    let stated = request.scope.as_ref().is_some_and(|s| s.level != 0);
-    let scope = match inherited(&trace_id) {
-        Some(scope) if !stated && !matches!(body, EventBody::Started(_)) => scope,
-        _ => scope_or_default(tenant, request.scope, user)?,
-    };
+    let inherited = if matches!(body, EventBody::Started(_)) { None } else { inherited(&trace_id) };
+    let scope = scope(tenant, request.scope, user, inherited)?;
     let event_id = match request.event_id.as_str() {
         "" => assemble::event_id(&scope, &trace_id, &body),
         id => EventId::parse(id)?,
@@ -64,13 +62,26 @@ pub(super) fn event(
     Ok(Event { event_id, scope, trace_id, recorded_at, body })
 }
 
+/// The stated scope, else the one inherited from the start of the task, else the default.
+fn scope(
+    tenant: &TenantId,
+    stated: Option<pb::Scope>,
+    user: Option<&UserId>,
+    inherited: Option<Scope>,
+) -> Result<Scope, Invalid> {
+    let states_none = stated.as_ref().is_none_or(|s| s.level == 0);
+    let scope = scope_or_default(tenant, stated, user)?;
+    Ok(inherited.filter(|_| states_none).unwrap_or(scope))
+}
+
 pub(super) fn completion(
     tenant: &TenantId,
     request: CompleteTaskRequest,
+    inherited: impl FnOnce(&TraceId) -> Option<Scope>,
     now: Timestamp,
 ) -> Result<Event, Invalid> {
     let trace_id = TraceId::new(request.trace_id)?;
-    let scope = scope_or_default(tenant, request.scope, None)?;
+    let scope = scope(tenant, request.scope, None, inherited(&trace_id))?;
     let outcome = outcome_from_proto(request.outcome).map_err(|e| e.within("outcome"))?;
     let body = EventBody::Completed(TaskCompleted { outcome, step_count: request.step_count });
     let event_id = assemble::event_id(&scope, &trace_id, &body);

@@ -3,6 +3,7 @@
 mod convert;
 mod indexed;
 mod record;
+mod scopes;
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -22,13 +23,14 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::{
     CollectorSettings, NAME,
     message::{self, TraceContext},
-    service::indexed::Indexed,
+    service::{indexed::Indexed, scopes::Scopes},
 };
 
 pub(crate) struct Service {
     bus: Arc<dyn Bus>,
     clock: Arc<dyn Clock>,
     indexed: Indexed,
+    scopes: Arc<Scopes>,
     closing: CancellationToken,
 }
 
@@ -41,7 +43,7 @@ impl Service {
         closing: CancellationToken,
     ) -> Self {
         let indexed = Indexed { store, timeout: Duration::from_millis(settings.indexed_timeout_ms) };
-        Self { bus, clock, indexed, closing }
+        Self { bus, clock, indexed, scopes: Arc::default(), closing }
     }
 
     async fn publish(&self, messages: Vec<Envelope>) -> Result<(), Status> {
@@ -81,8 +83,13 @@ impl CollectorService for Service {
         request: Request<Streaming<RecordEventsRequest>>,
     ) -> Result<Response<Self::RecordEventsStream>, Status> {
         let (caller, trace_context) = writer(&request)?;
-        let recorder =
-            record::Recorder::new(caller.tenant, self.bus.clone(), self.clock.clone(), trace_context);
+        let recorder = record::Recorder::new(
+            caller.tenant,
+            self.bus.clone(),
+            self.clock.clone(),
+            self.scopes.clone(),
+            trace_context,
+        );
         let answers = recorder.start(request.into_inner(), self.closing.clone());
         Ok(Response::new(Box::pin(answers)))
     }
@@ -120,7 +127,8 @@ impl CollectorService for Service {
         request: Request<CompleteTaskRequest>,
     ) -> Result<Response<CompleteTaskResponse>, Status> {
         let (caller, trace_context) = writer(&request)?;
-        let event = convert::completion(&caller.tenant, request.into_inner(), self.clock.now());
+        let inherited = |trace: &_| self.scopes.of(&caller.tenant, trace);
+        let event = convert::completion(&caller.tenant, request.into_inner(), inherited, self.clock.now());
         let mut event = event.map_err(invalid)?;
         validate::event(&event).map_err(|e| invalid(convert::without_body(e)))?;
         redact::event(&mut event);

@@ -1,21 +1,21 @@
 //! `RecordEvents`: takes what has arrived, makes it durable, acknowledges, and only then takes more. The
 //! client's flow control does the rest, so a slow disk never fills the memory.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use futures::{Stream, StreamExt as _};
 use hindsight_api::status;
 use hindsight_ingest::{redact, validate};
 use hindsight_ports::{Bus, BusError, Clock, Envelope, Queue};
 use hindsight_proto::collector::v1::{RecordEventsRequest, RecordEventsResponse, Rejection};
-use hindsight_types::{Event, EventBody, Invalid, Scope, TenantId, Timestamp, TraceId};
+use hindsight_types::{Event, Invalid, TenantId, Timestamp, TraceId};
 use prost::Message as _;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use super::{convert, off_thread};
+use super::{convert, off_thread, scopes::Scopes};
 use crate::{
     NAME,
     message::{self, TraceContext},
@@ -27,8 +27,6 @@ const BATCH: usize = 256;
 const HEAVY_BYTES: usize = 64 * 1024;
 /// Answers that the client has not read; it must read before it can send more.
 const ANSWERS: usize = 16;
-/// Open tasks of a stream whose scope is remembered.
-const TASKS: usize = 1024;
 
 pub(super) struct Recorder {
     bus: Arc<dyn Bus>,
@@ -41,8 +39,7 @@ struct Open {
     tenant: TenantId,
     trace_context: TraceContext,
     sequence: u64,
-    /// Scope of the tasks that began in this stream.
-    scopes: HashMap<TraceId, Scope>,
+    scopes: Arc<Scopes>,
 }
 
 /// A batch that was read, with what is to be said about it.
@@ -57,9 +54,10 @@ impl Recorder {
         tenant: TenantId,
         bus: Arc<dyn Bus>,
         clock: Arc<dyn Clock>,
+        scopes: Arc<Scopes>,
         trace_context: TraceContext,
     ) -> Self {
-        let open = Open { tenant, trace_context, sequence: 0, scopes: HashMap::new() };
+        let open = Open { tenant, trace_context, sequence: 0, scopes };
         Self { bus, clock, open }
     }
 
@@ -150,18 +148,11 @@ impl Open {
                 format!("is {}; it rises from 1, and {} was before it", request.sequence, self.sequence);
             return Err(Invalid::new("sequence", problem));
         }
-        let mut event = convert::event(&self.tenant, request, |trace| self.scopes.get(trace).cloned(), now)?;
+        let inherited = |trace: &TraceId| self.scopes.of(&self.tenant, trace);
+        let mut event = convert::event(&self.tenant, request, inherited, now)?;
         validate::event(&event)?;
         redact::event(&mut event);
-        match &event.body {
-            EventBody::Started(_) if self.scopes.len() < TASKS => {
-                self.scopes.insert(event.trace_id.clone(), event.scope.clone());
-            }
-            EventBody::Completed(_) => {
-                self.scopes.remove(&event.trace_id);
-            }
-            EventBody::Started(_) | EventBody::Step(_) => {}
-        }
+        self.scopes.learn(&event);
         Ok(event)
     }
 }
