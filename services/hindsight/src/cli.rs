@@ -1,0 +1,77 @@
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use secrecy::SecretString;
+
+use crate::commands::{
+    config, demo, explain, failures, import, key, memories, recall, retain, serve, show, stats,
+};
+
+/// Experience memory for AI agents: judges what agents did and brings the right memories back.
+#[derive(Debug, Parser)]
+#[command(name = "hindsight", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Print results as JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Where memories are kept.
+    #[arg(long, global = true, value_name = "DIR", env = "HINDSIGHT_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Talk to this server, as in http://HOST:PORT, instead of opening the data directory.
+    #[arg(long, global = true, value_name = "URL", env = "HINDSIGHT_SERVER")]
+    pub server: Option<String>,
+    /// The API key of the server.
+    #[arg(long, global = true, value_name = "KEY", env = "HINDSIGHT_API_KEY", hide_env_values = true)]
+    pub api_key: Option<SecretString>,
+    /// Configuration file.
+    #[arg(long, global = true, value_name = "FILE", env = "HINDSIGHT_CONFIG")]
+    pub config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run all roles in this process until SIGTERM.
+    Serve(serve::Args),
+    /// Read recorded runs from files and have them judged.
+    Import(import::Args),
+    /// Bring the memories that help with a task.
+    Recall(recall::Args),
+    /// Keep what a user said.
+    Retain(retain::Args),
+    /// Draw a run, step by step, with the verdict on each step.
+    Show(show::Args),
+    /// List evaluations that failed or still wait.
+    Failures(failures::Args),
+    /// List what is remembered.
+    Memories(memories::Args),
+    /// Say why a recall brought what it brought.
+    Explain(explain::Args),
+    /// Count what is remembered.
+    Stats(stats::Args),
+    /// Check or print the configuration.
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Make API keys.
+    #[command(subcommand)]
+    Key(key::Command),
+    /// Import the runs that ship with Hindsight into a fresh store and recall from it.
+    Demo(demo::Args),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,34 @@
+//! One file per command.
+
+pub(crate) mod config;
+pub(crate) mod demo;
+pub(crate) mod explain;
+pub(crate) mod failures;
+pub(crate) mod import;
+pub(crate) mod key;
+pub(crate) mod memories;
+pub(crate) mod recall;
+pub(crate) mod retain;
+pub(crate) mod serve;
+pub(crate) mod show;
+pub(crate) mod stats;
+
+use crate::{cli::Command, context::Context, failure::Failure};
+
+/// Runs a command to its end; the exit code of success is its result.
+pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
+    match command {
+        Command::Config(command) => config::run(command, &context),
+        Command::Key(command) => key::run(command, context.ui),
+        Command::Serve(args) => context.block_on(serve::run(args, &context)),
+        Command::Import(args) => context.block_on(import::run(args, &context)),
+        Command::Recall(args) => context.block_on(recall::run(args, &context)),
+        Command::Retain(args) => context.block_on(retain::run(args, &context)),
+        Command::Show(args) => context.block_on(show::run(args, &context)),
+        Command::Failures(args) => context.block_on(failures::run(args, &context)),
+        Command::Memories(args) => context.block_on(memories::run(args, &context)),
+        Command::Explain(args) => context.block_on(explain::run(args, &context)),
+        Command::Stats(args) => context.block_on(stats::run(args, &context)),
+        Command::Demo(args) => context.block_on(demo::run(args, &context)),
+    }
+}

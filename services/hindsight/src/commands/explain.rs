@@ -1,0 +1,22 @@
+use hindsight_proto::recall::v1::ExplainRecallRequest;
+
+use crate::{context::Context, failure::Failure, render};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Id of the receipt, from the recall.
+    receipt: String,
+    /// The user it was made for, when it was made for one.
+    #[arg(long)]
+    user: Option<String>,
+}
+
+pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
+    let request = ExplainRecallRequest { receipt_id: args.receipt, user: args.user.unwrap_or_default() };
+    let response =
+        context.with_client(|client| async move { Ok(client.explain_recall(request).await?) }).await?;
+    context.ui.message("hindsight.recall.v1.ExplainRecallResponse", &response, |r| {
+        r.receipt.as_ref().map(render::recall::receipt).unwrap_or_default()
+    })?;
+    Ok(0)
+}

@@ -1,0 +1,115 @@
+//! Hands runs to the server, several at a time, and leaves out what is there already.
+
+use futures::{Stream, StreamExt as _, stream::FuturesUnordered};
+use hindsight_client::{Client, Error};
+use hindsight_codec::trajectory_to_proto;
+use hindsight_proto::{
+    collector::v1::SubmitTrajectoryRequest, common::v1::EvaluationState, evaluator::v1::GetEvaluationRequest,
+};
+use hindsight_types::{Trajectory, Visibility};
+use tonic::Code;
+
+use super::{Progress, Report, files::Read, report::Refusal};
+use crate::failure::Failure;
+
+/// Runs on their way at a time.
+const AT_ONCE: usize = 8;
+
+/// A run that was taken in, as its evaluation is asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Submitted {
+    pub trace_id: String,
+    pub user: String,
+}
+
+enum Outcome {
+    Submitted,
+    AlreadyThere,
+    Refused(String),
+}
+
+/// Submits every run that `reads` brings and notes what became of each. Gives up when the server does.
+pub(super) async fn all(
+    client: &Client,
+    mut reads: impl Stream<Item = Read> + Unpin,
+    report: &mut Report,
+    progress: &Progress,
+) -> Result<Vec<Submitted>, Failure> {
+    let mut on_the_way = FuturesUnordered::new();
+    let mut submitted = Vec::new();
+    loop {
+        tokio::select! {
+            biased;
+            Some((file, run, outcome)) = on_the_way.next() => {
+                note(report, &mut submitted, file, run, outcome?);
+            }
+            read = reads.next(), if on_the_way.len() < AT_ONCE => match read {
+                Some(Read::Run(run)) => {
+                    let file = report.count_run();
+                    on_the_way.push(submit(client, file, run));
+                }
+                Some(other) => report.read(other, progress),
+                None if on_the_way.is_empty() => return Ok(submitted),
+                None => {
+                    while let Some((file, run, outcome)) = on_the_way.next().await {
+                        note(report, &mut submitted, file, run, outcome?);
+                    }
+                    return Ok(submitted);
+                }
+            },
+        }
+    }
+}
+
+fn note(report: &mut Report, submitted: &mut Vec<Submitted>, file: usize, run: Submitted, outcome: Outcome) {
+    match outcome {
+        Outcome::Submitted => {
+            report.submitted += 1;
+            submitted.push(run);
+        }
+        Outcome::AlreadyThere => report.already_there += 1,
+        Outcome::Refused(reason) => {
+            let path = report.path(file);
+            report.refused.push(Refusal { path, trace_id: run.trace_id, reason });
+        }
+    }
+}
+
+async fn submit(
+    client: &Client,
+    file: usize,
+    run: Box<Trajectory>,
+) -> (usize, Submitted, Result<Outcome, Failure>) {
+    let user = match &run.scope.visibility {
+        Visibility::User(user) => user.to_string(),
+        _ => String::new(),
+    };
+    let asked = Submitted { trace_id: run.trace_id.to_string(), user };
+    let outcome = match is_there(client, &asked, run.steps.len()).await {
+        Ok(true) => Ok(Outcome::AlreadyThere),
+        Ok(false) => {
+            let trajectory = Some(trajectory_to_proto(&run));
+            let request = SubmitTrajectoryRequest { trajectory, ..SubmitTrajectoryRequest::default() };
+            match client.submit_trajectory(request).await {
+                Ok(_) => Ok(Outcome::Submitted),
+                Err(e) if e.code == Code::InvalidArgument => Ok(Outcome::Refused(e.to_string())),
+                Err(e) => Err(e.into()),
+            }
+        }
+        Err(e) => Err(e.into()),
+    };
+    (file, asked, outcome)
+}
+
+/// Whether a run of this name and length was taken in before and came to an end. What still waits for
+/// steps is sent again, which completes it.
+async fn is_there(client: &Client, run: &Submitted, steps: usize) -> Result<bool, Error> {
+    let request = GetEvaluationRequest { trace_id: run.trace_id.clone(), user: run.user.clone() };
+    match client.get_evaluation(request).await {
+        Ok(found) => Ok(found
+            .record
+            .is_some_and(|r| r.step_count as usize == steps && r.state() != EvaluationState::Waiting)),
+        Err(e) if e.code == Code::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}

@@ -1,0 +1,59 @@
+use hindsight_api::KeyHash;
+use rand::Rng as _;
+use serde_json::json;
+
+use crate::{failure::Failure, ui::Ui};
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Make an API key. It is shown once; the configuration holds its hash.
+    New {
+        /// Name under which it appears in logs.
+        #[arg(long, default_value = "client")]
+        name: String,
+    },
+}
+
+pub(crate) fn run(command: Command, ui: Ui) -> Result<u8, Failure> {
+    let Command::New { name } = command;
+    let key = new_key();
+    let hash = KeyHash::of(&key).to_string();
+    if ui.json {
+        ui.value(&json!({ "name": name, "key": key, "hash": hash }))?;
+    } else {
+        ui.print(&format!("key   {key}\nhash  {hash}"))?;
+        ui.note(&format!(
+            "Keep the key: it is not stored anywhere. Put the hash into the configuration:\n\n{}",
+            entry(&name, &hash)
+        ));
+    }
+    Ok(0)
+}
+
+/// 192 random bits in the alphabet of URLs.
+fn new_key() -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut random = rand::rng();
+    let letters = (0..32).map(|_| char::from(ALPHABET[random.random_range(0..ALPHABET.len())]));
+    std::iter::once("hs_".to_owned()).chain(letters.map(String::from)).collect()
+}
+
+fn entry(name: &str, hash: &str) -> String {
+    format!(
+        "[[auth.keys]]\nname = {}\nhash = \"{hash}\"\ntenant = \"default\"\npermissions = [\"read\", \"write\"]",
+        serde_json::Value::from(name)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_differ_and_fit_a_header() {
+        let (a, b) = (new_key(), new_key());
+        assert_ne!(a, b);
+        assert_eq!(a.len(), 35);
+        assert!(a.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
+    }
+}

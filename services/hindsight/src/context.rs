@@ -1,0 +1,106 @@
+use std::path::PathBuf;
+
+use hindsight_client::Client;
+use hindsight_config::{Config, Sources};
+use hindsight_telemetry::Filter;
+
+use crate::{
+    cli::Global,
+    data_dir::{DataDir, Hold},
+    failure::{Failure, code},
+    ui::Ui,
+    wiring,
+};
+
+/// What every command has at hand.
+pub(crate) struct Context {
+    pub ui: Ui,
+    global: Global,
+}
+
+impl Context {
+    pub(crate) fn new(global: Global) -> Self {
+        Self { ui: Ui { json: global.json }, global }
+    }
+
+    /// Runs a command on a runtime of its own.
+    pub(crate) fn block_on(&self, command: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failure> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(command)
+    }
+
+    /// Where settings come from; `flags` are those of the command.
+    pub(crate) fn sources(&self, mut flags: Vec<(String, String)>) -> Sources {
+        if let Some(dir) = &self.global.data_dir {
+            flags.push(("data.dir".to_owned(), dir.display().to_string()));
+        }
+        Sources::from_process(self.global.config.clone(), flags)
+    }
+
+    /// The settings for a server: the log begins as they say.
+    pub(crate) fn config(&self, flags: Vec<(String, String)>) -> Result<Config, Failure> {
+        let config = self.load(self.sources(flags))?;
+        begin_log(&config, config.log.filter.clone())?;
+        Ok(config)
+    }
+
+    /// The settings for a single command, whose log is quiet unless they say otherwise.
+    fn config_quiet(&self, sources: Sources) -> Result<Config, Failure> {
+        let config = self.load(sources)?;
+        let filter = match &config.log.filter {
+            own if *own != Filter::default() => own.clone(),
+            _ => "warn,qdrant_edge=error".parse().map_err(|e| Failure::new(code::INTERNAL, e))?,
+        };
+        begin_log(&config, filter)?;
+        Ok(config)
+    }
+
+    /// The settings with another data directory.
+    pub(crate) fn config_of(&self, data_dir: PathBuf) -> Result<Config, Failure> {
+        let mut sources = Sources::from_process(self.global.config.clone(), vec![]);
+        sources.flags.push(("data.dir".to_owned(), data_dir.display().to_string()));
+        self.config_quiet(sources)
+    }
+
+    /// The settings, with warnings said.
+    pub(crate) fn load(&self, sources: Sources) -> Result<Config, Failure> {
+        let loaded = hindsight_config::load(&sources).map_err(|e| Failure::new(code::CONFIG, e))?;
+        for warning in &loaded.warnings {
+            self.ui.note(&format!("warning: {warning}"));
+        }
+        Ok(loaded.config)
+    }
+
+    /// Gives `work` a client: of the server that is named, of the one that serves the data directory, or
+    /// of all roles in this process on the data directory.
+    pub(crate) async fn with_client<T, F>(&self, work: impl FnOnce(Client) -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let key = self.global.api_key.as_ref();
+        if let Some(server) = &self.global.server {
+            return work(Client::remote(server, key)?).await;
+        }
+        let config = self.config_quiet(self.sources(vec![]))?;
+        match hold(config.data.dir.clone()).await? {
+            Hold::Served(serving) => work(Client::remote(&serving.address, key)?).await,
+            Hold::Mine(dir) => {
+                let embedded = wiring::embed(&config, dir, key).await?;
+                let result = work(embedded.client.clone()).await;
+                embedded.stop().await;
+                result
+            }
+        }
+    }
+}
+
+/// Takes a data directory without blocking the runtime.
+pub(crate) async fn hold(path: PathBuf) -> Result<Hold, Failure> {
+    tokio::task::spawn_blocking(move || DataDir::hold(&path))
+        .await
+        .map_err(|e| Failure::new(code::INTERNAL, e))?
+}
+
+fn begin_log(config: &Config, filter: Filter) -> Result<(), Failure> {
+    hindsight_telemetry::init(config.log.format, &filter).map_err(|e| Failure::new(code::CONFIG, e))
+}

@@ -1,0 +1,66 @@
+use std::fmt::Display;
+
+use tonic::Code;
+
+/// Exit codes, as in sysexits.h. Clap's usage errors are given `USAGE` as well.
+pub(crate) mod code {
+    pub(crate) const USAGE: u8 = 64;
+    /// Input that is wrong: a broken record, a refused field.
+    pub(crate) const DATA: u8 = 65;
+    /// What was asked for is not there.
+    pub(crate) const NO_INPUT: u8 = 66;
+    pub(crate) const UNAVAILABLE: u8 = 69;
+    pub(crate) const INTERNAL: u8 = 70;
+    pub(crate) const IO: u8 = 74;
+    /// Not finished yet; try again.
+    pub(crate) const TEMPORARY: u8 = 75;
+    pub(crate) const PERMISSION: u8 = 77;
+    pub(crate) const CONFIG: u8 = 78;
+}
+
+/// Why a command ends without success: what to say and the exit code.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Failure {
+    pub code: u8,
+    /// Empty when everything has been said already.
+    pub message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(code: u8, message: impl Display) -> Self {
+        Self { code, message: message.to_string() }
+    }
+
+    /// The output told it; only the exit code is left to say.
+    pub(crate) fn told(code: u8) -> Self {
+        Self { code, message: String::new() }
+    }
+}
+
+impl From<hindsight_client::Error> for Failure {
+    fn from(error: hindsight_client::Error) -> Self {
+        let code = match error.code {
+            Code::InvalidArgument | Code::OutOfRange => code::DATA,
+            Code::NotFound => code::NO_INPUT,
+            Code::Unauthenticated | Code::PermissionDenied => code::PERMISSION,
+            Code::Unavailable => code::UNAVAILABLE,
+            Code::ResourceExhausted | Code::DeadlineExceeded | Code::Aborted => code::TEMPORARY,
+            Code::FailedPrecondition => code::CONFIG,
+            _ => code::INTERNAL,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<hindsight_client::ConnectError> for Failure {
+    fn from(error: hindsight_client::ConnectError) -> Self {
+        Self::new(code::USAGE, error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(code::IO, error)
+    }
+}

@@ -1,0 +1,50 @@
+//! API messages as JSON: proto3 JSON with the field names of the schema and numbers as numbers.
+
+use std::sync::LazyLock;
+
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
+use serde_json::Value;
+
+use crate::failure::{Failure, code};
+
+static SCHEMA: LazyLock<Result<DescriptorPool, String>> =
+    LazyLock::new(|| DescriptorPool::decode(hindsight_proto::FILE_DESCRIPTOR_SET).map_err(|e| e.to_string()));
+
+/// `name` is the full name of the message, as in `hindsight.recall.v1.RecallResponse`.
+pub(crate) fn of_message<M: Message>(name: &str, message: &M) -> Result<Value, Failure> {
+    let fail = |problem: String| Failure::new(code::INTERNAL, format!("{name} as JSON: {problem}"));
+    let schema = SCHEMA.as_ref().map_err(|e| fail(e.clone()))?;
+    let descriptor =
+        schema.get_message_by_name(name).ok_or_else(|| fail("is not in the schema".to_owned()))?;
+    let mut dynamic = DynamicMessage::new(descriptor);
+    dynamic.transcode_from(message).map_err(|e| fail(e.to_string()))?;
+    let options = SerializeOptions::new()
+        .use_proto_field_name(true)
+        .skip_default_fields(false)
+        .stringify_64_bit_integers(false);
+    dynamic.serialize_with_options(serde_json::value::Serializer, &options).map_err(|e| fail(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use hindsight_proto::{common::v1::MemoryKind, memory::v1 as pb};
+
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_schema_and_defaults_are_there() {
+        let stats = pb::GetStatsResponse { events: 12, ..Default::default() };
+        let value = of_message("hindsight.memory.v1.GetStatsResponse", &stats).unwrap();
+        assert_eq!((value["events"].as_u64(), value["failure_patterns"].as_u64()), (Some(12), Some(0)));
+        let request = pb::ListMemoriesRequest { kind: MemoryKind::Fact.into(), ..Default::default() };
+        let value = of_message("hindsight.memory.v1.ListMemoriesRequest", &request).unwrap();
+        assert_eq!(value["kind"], "MEMORY_KIND_FACT");
+    }
+
+    #[test]
+    fn an_unknown_message_is_an_error() {
+        let error = of_message("hindsight.memory.v1.Nothing", &pb::GetStatsRequest::default()).unwrap_err();
+        assert_eq!(error.code, code::INTERNAL);
+    }
+}

@@ -1,0 +1,69 @@
+//! Enum values as people write them.
+
+use clap::ValueEnum;
+use hindsight_proto::common::v1 as pb;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    Fact,
+    Experience,
+    Lesson,
+    FailurePattern,
+    Step,
+}
+
+impl Kind {
+    pub(crate) fn to_proto(self) -> pb::MemoryKind {
+        match self {
+            Self::Fact => pb::MemoryKind::Fact,
+            Self::Experience => pb::MemoryKind::Experience,
+            Self::Lesson => pb::MemoryKind::Lesson,
+            Self::FailurePattern => pb::MemoryKind::FailurePattern,
+            Self::Step => pb::MemoryKind::Step,
+        }
+    }
+}
+
+/// `MEMORY_KIND_FAILURE_PATTERN` as `failure pattern`.
+fn words(name: &str, prefix: &str) -> String {
+    name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
+}
+
+pub(crate) fn kind(value: i32) -> String {
+    pb::MemoryKind::try_from(value)
+        .map_or_else(|_| value.to_string(), |v| words(v.as_str_name(), "MEMORY_KIND_"))
+}
+
+pub(crate) fn outcome(value: i32) -> String {
+    let value = pb::OutcomeStatus::try_from(value).unwrap_or_default();
+    match value {
+        pb::OutcomeStatus::Unspecified => "unknown".to_owned(),
+        known => words(known.as_str_name(), "OUTCOME_STATUS_"),
+    }
+}
+
+pub(crate) fn evidence_source(value: i32) -> String {
+    words(pb::EvidenceSource::try_from(value).unwrap_or_default().as_str_name(), "EVIDENCE_SOURCE_")
+}
+
+pub(crate) fn withheld(value: i32) -> String {
+    words(pb::WithheldReason::try_from(value).unwrap_or_default().as_str_name(), "WITHHELD_REASON_")
+}
+
+pub(crate) fn state(value: i32) -> String {
+    words(pb::EvaluationState::try_from(value).unwrap_or_default().as_str_name(), "EVALUATION_STATE_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_as_words() {
+        assert_eq!(kind(Kind::FailurePattern.to_proto().into()), "failure pattern");
+        assert_eq!(outcome(0), "unknown");
+        assert_eq!(evidence_source(pb::EvidenceSource::TestResult.into()), "test result");
+        assert_eq!(withheld(pb::WithheldReason::BelowFloor.into()), "below floor");
+        assert_eq!(state(pb::EvaluationState::Judged.into()), "judged");
+    }
+}
