@@ -1,0 +1,115 @@
+//! An evaluator over the embedded bus and store, called as over the wire.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use hindsight_api::{Edge, EdgeLayer, Keyring};
+use hindsight_bus_local::{LocalBus, LocalBusOptions};
+use hindsight_evaluator::{Evaluator, EvaluatorSettings};
+use hindsight_ports::{
+    Bus, EmbedError, Embedder, EmbedderId, MemoryStore, Purpose, SystemClock,
+    testkit::faulty_store::FaultyStore,
+};
+use hindsight_proto::evaluator::v1::evaluator_service_client::EvaluatorServiceClient;
+use hindsight_runtime::Role as _;
+use hindsight_store::{Store, StoreOptions};
+use hindsight_store_edge::{EdgeBackend, EdgeOptions};
+use hindsight_types::{TenantId, Viewer};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tonic::service::{Routes, RoutesBuilder};
+use tower::Layer as _;
+
+pub(crate) type Client = EvaluatorServiceClient<Edge<Routes>>;
+
+/// Longest wait for a condition.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) struct Bytes8(EmbedderId);
+
+#[async_trait]
+impl Embedder for Bytes8 {
+    fn id(&self) -> &EmbedderId {
+        &self.0
+    }
+
+    async fn embed(&self, texts: &[String], _: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let one = |text: &String| {
+            let mut v = vec![0.01_f32; self.0.dimension];
+            text.bytes().for_each(|b| v[usize::from(b) % self.0.dimension] += 1.0);
+            let norm = v.iter().map(|x| x * x).sum::<f32>().sqrt();
+            v.into_iter().map(|x| x / norm).collect()
+        };
+        Ok(texts.iter().map(one).collect())
+    }
+}
+
+pub(crate) struct House {
+    pub(crate) bus: Arc<dyn Bus>,
+    pub(crate) store: Arc<FaultyStore>,
+    pub(crate) evaluator: Arc<Evaluator>,
+    stop: CancellationToken,
+    running: Option<JoinHandle<()>>,
+    backend: Arc<EdgeBackend>,
+    _dir: TempDir,
+}
+
+impl House {
+    pub(crate) async fn new(settings: EvaluatorSettings) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let bus: Arc<dyn Bus> =
+            Arc::new(LocalBus::open(&dir.path().join("bus.db"), LocalBusOptions::default()).unwrap());
+        let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
+        let embedder = Arc::new(Bytes8(EmbedderId { model: "bytes".into(), dimension: 8 }));
+        let store: Arc<dyn MemoryStore> = Arc::new(Store::new(backend.clone(), StoreOptions::default()));
+        store.prepare(embedder.id()).await.unwrap();
+        let store = Arc::new(FaultyStore::new(store, 7));
+        let clock = Arc::new(SystemClock);
+        let evaluator = Arc::new(Evaluator::new(settings, bus.clone(), store.clone(), embedder, clock));
+        Self { bus, store, evaluator, stop: CancellationToken::new(), running: None, backend, _dir: dir }
+    }
+
+    /// Starts the workers.
+    pub(crate) fn run(mut self) -> Self {
+        let (evaluator, stop) = (self.evaluator.clone(), self.stop.clone());
+        self.running = Some(tokio::spawn(async move { evaluator.run(stop).await.unwrap() }));
+        self
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        let mut routes = RoutesBuilder::default();
+        self.evaluator.register(&mut routes);
+        EvaluatorServiceClient::new(EdgeLayer::new(Keyring::open(tenant())).layer(routes.routes()))
+    }
+
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        if let Some(running) = self.running {
+            running.await.unwrap();
+        }
+        self.backend.close().await;
+    }
+}
+
+pub(crate) fn tenant() -> TenantId {
+    TenantId::new("acme").unwrap()
+}
+
+pub(crate) fn viewer() -> Viewer {
+    Viewer::of_tenant(tenant())
+}
+
+/// Waits until `look` gives something.
+pub(crate) async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+    let waiting = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("waited in vain: {what}"))
+}

@@ -1,0 +1,354 @@
+//! From the request on the bus to what can be recalled.
+
+mod support;
+
+use hindsight_evaluator::EvaluatorSettings;
+use hindsight_ingest::{assemble::evaluation_request_id, split};
+use hindsight_ports::{
+    Envelope, MemoryStore as _, PageRequest, Queue, StoreError,
+    testkit::faulty_store::{Calls, Fault, StoreCall, When},
+};
+use hindsight_proto::{
+    common::v1::EvaluationState as State,
+    evaluator::v1::{EvaluateRequest, GetEvaluationRequest, ListFailuresRequest, ReplayFailuresRequest},
+    event::v1::EvaluationRequested,
+};
+use hindsight_types::{
+    ActionType, Environment, EvaluationRecord, EvaluationState, Event, Experience, Memory, MemoryKind,
+    Outcome, OutcomeStatus, Scope, Step, StepStatus, Timestamp, TraceId, Trajectory, UserId, Viewer,
+    Visibility,
+};
+use prost::Message as _;
+use support::{House, tenant, until, viewer};
+use tonic::Code;
+
+fn step(index: u32, name: &str, detail: &str, observation: &str) -> Step {
+    Step {
+        step_index: index,
+        action_type: ActionType::ToolCall,
+        action_name: name.to_owned(),
+        action_detail: detail.to_owned(),
+        observation: observation.to_owned(),
+        status: StepStatus::Unknown,
+        decision: None,
+        reflection: String::new(),
+        agent: None,
+        started_at: None,
+        ended_at: None,
+    }
+}
+
+/// A disk that is full, the wrong remedy, the right one.
+fn incident(trace: &str) -> Trajectory {
+    let at = |s: i64| Timestamp::from_second(1_760_000_000 + s).unwrap();
+    let missing = "Error: No such file or directory: /var/log/ap.log";
+    let steps = vec![
+        step(0, "shell", "df -h", "Filesystem Use%\n/dev/vdb1 100% /data"),
+        step(1, "shell", "truncate /var/log/ap.log", missing),
+        step(2, "shell", "du -sh /data/*", "48G /data/app-cache-7781\n1G /data/db"),
+        step(3, "shell", "rm -rf /data/app-cache-7781", "removed /data/app-cache-7781"),
+        step(4, "shell", "systemctl restart api-9", "api-9 active"),
+        step(5, "shell", "curl -s http://127.0.0.1:8080/health", "ok"),
+    ];
+    Trajectory {
+        trace_id: TraceId::new(trace).unwrap(),
+        scope: Scope::new(tenant(), Visibility::Tenant),
+        session: None,
+        user: None,
+        agent: None,
+        task_type: None,
+        task_description: "磁盘告警: api-9 cannot write to /data, password=hunter2hunter2".to_owned(),
+        steps,
+        outcome: Outcome {
+            status: OutcomeStatus::Success,
+            evidence: Vec::new(),
+            conclusion: "removed /data/app-cache-7781, api-9 is healthy".to_owned(),
+        },
+        environment: Environment::default(),
+        receipts: Vec::new(),
+        started_at: at(0),
+        ended_at: at(120),
+    }
+}
+
+fn requested(run: &Trajectory) -> Envelope {
+    let request = EvaluationRequested {
+        trace_id: run.trace_id.to_string(),
+        scope: Some(hindsight_codec::scope_to_proto(&run.scope)),
+        step_count: u32::try_from(run.steps.len()).unwrap(),
+    };
+    Envelope {
+        id: evaluation_request_id(&run.scope.tenant, &run.trace_id).0,
+        schema: "hindsight.event.v1.EvaluationRequested".to_owned(),
+        tenant: run.scope.tenant.clone(),
+        occurred_at: run.ended_at,
+        trace_context: Default::default(),
+        payload: request.encode_to_vec(),
+    }
+}
+
+/// Stores the events that `keep` lets through, and asks for the evaluation.
+async fn ask(house: &House, run: &Trajectory, keep: impl Fn(usize) -> bool) -> Vec<Event> {
+    let events = split(run.clone());
+    let kept: Vec<Event> =
+        events.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, e)| e.clone()).collect();
+    house.store.append_events(&kept).await.unwrap();
+    house.bus.publish(Queue::Evaluate, vec![requested(run)]).await.unwrap();
+    events
+}
+
+async fn record(
+    house: &House,
+    viewer: &Viewer,
+    run: &Trajectory,
+    wanted: impl Fn(&EvaluationState) -> bool,
+) -> EvaluationRecord {
+    until("a state of the evaluation", || async {
+        let record = house.store.evaluation_record(viewer, &run.trace_id).await.ok()??;
+        wanted(&record.state).then_some(record)
+    })
+    .await
+}
+
+fn judged(state: &EvaluationState) -> bool {
+    *state == EvaluationState::Judged
+}
+
+/// The record is written before the delivery is settled.
+async fn settled(house: &House) {
+    until("every delivery is settled", || async {
+        let stats = house.bus.stats(Queue::Evaluate).await.ok()?;
+        (stats.ready + stats.unsettled + stats.delayed == 0).then_some(())
+    })
+    .await;
+}
+
+async fn experience(house: &House, viewer: &Viewer, run: &Trajectory) -> Option<Experience> {
+    house.store.experience(viewer, &run.trace_id).await.unwrap()
+}
+
+fn plain() -> EvaluatorSettings {
+    EvaluatorSettings::default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_becomes_memories_without_secrets() {
+    let house = House::new(plain()).await.run();
+    let mut run = incident("w-1");
+    run.steps[2].observation.push_str(&"\n0G /data/x".repeat(50_000));
+    ask(&house, &run, |_| true).await;
+    record(&house, &viewer(), &run, judged).await;
+
+    let found = experience(&house, &viewer(), &run).await.unwrap();
+    assert_eq!(found.evaluation.steps.len(), 6);
+    assert_eq!(found.trajectory.steps[1].status, StepStatus::Error);
+    assert!(found.trajectory.steps[2].observation.len() < 3_000, "digested");
+    assert!(!found.trajectory.task_description.contains("hunter2"));
+    assert_eq!(found.trajectory.environment.tags, ["systemd"]);
+    assert!(found.entities.contains(&"api-9".to_owned()), "{:?}", found.entities);
+
+    let page = PageRequest { size: 50, token: String::new() };
+    let steps = house.store.list(&viewer(), MemoryKind::Step, &page).await.unwrap().items;
+    let mut indices: Vec<u32> =
+        steps.iter().map(|m| if let Memory::Step(s) = m { s.step_index } else { panic!() }).collect();
+    indices.sort_unstable();
+    let expected: Vec<u32> = found
+        .evaluation
+        .steps
+        .iter()
+        .filter(|s| s.label != hindsight_types::StepLabel::Redundant)
+        .map(|s| s.step_index)
+        .collect();
+    assert_eq!(indices, expected);
+    assert!(expected.contains(&3));
+    let patterns = house.store.list(&viewer(), MemoryKind::FailurePattern, &page).await.unwrap().items;
+    assert_eq!(patterns.len(), 1, "{patterns:?}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_asked_for_twice_is_judged_once() {
+    let house = House::new(plain()).await;
+    let run = incident("w-2");
+    ask(&house, &run, |_| true).await;
+    let mut twin = requested(&run);
+    twin.id = uuid_like(&twin.id.to_string());
+    house.bus.publish(Queue::Evaluate, vec![twin]).await.unwrap();
+    let house = house.run();
+    record(&house, &viewer(), &run, judged).await;
+    settled(&house).await;
+    assert_eq!(house.store.stats(&viewer()).await.unwrap().experiences, 1);
+
+    let before = experience(&house, &viewer(), &run).await.unwrap();
+    let writes = house.store.made(StoreCall::Upsert);
+    house.bus.publish(Queue::Evaluate, vec![requested(&run)]).await.unwrap();
+    settled(&house).await;
+    assert_eq!(house.store.made(StoreCall::Upsert), writes);
+    assert_eq!(experience(&house, &viewer(), &run).await.unwrap(), before);
+    house.stop().await;
+}
+
+/// Another id in the form of this one.
+fn uuid_like(id: &str) -> uuid::Uuid {
+    let flipped: String = id.chars().map(|c| if c == '0' { '1' } else { c }).collect();
+    flipped.parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_that_comes_late_is_waited_for() {
+    let house = House::new(plain()).await.run();
+    let run = incident("w-3");
+    let events = ask(&house, &run, |i| i != 4).await;
+    let waiting = record(&house, &viewer(), &run, |s| matches!(s, EvaluationState::Waiting { .. })).await;
+    let EvaluationState::Waiting { reason } = waiting.state else { panic!() };
+    assert!(reason.contains("step 3"), "{reason}");
+    assert_eq!(experience(&house, &viewer(), &run).await, None);
+    house.store.append_events(&events).await.unwrap();
+    let done = record(&house, &viewer(), &run, judged).await;
+    assert!(done.attempts >= 2);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn steps_that_never_come_are_a_failure_that_can_be_replayed() {
+    let house = House::new(EvaluatorSettings { attempts: 2, ..plain() }).await.run();
+    let run = incident("w-4");
+    let events = ask(&house, &run, |i| i != 2 && i != 3).await;
+    record(&house, &viewer(), &run, |s| matches!(s, EvaluationState::Failed { .. })).await;
+    settled(&house).await;
+
+    let mut client = house.client();
+    let listed = client.list_failures(ListFailuresRequest::default()).await.unwrap().into_inner();
+    assert_eq!(listed.failures.len(), 1);
+    let failure = &listed.failures[0];
+    assert_eq!((failure.trace_id.as_str(), failure.state()), ("w-4", State::Failed));
+    assert!(failure.reason.contains("step 1, step 2"), "{}", failure.reason);
+    let dead = house.bus.dead_letters(Queue::Evaluate, 9).await.unwrap();
+    assert_eq!(dead.len(), 1);
+    assert_eq!(dead[0].reason, failure.reason);
+
+    house.store.append_events(&events).await.unwrap();
+    let replay = || ReplayFailuresRequest::default();
+    assert_eq!(client.replay_failures(replay()).await.unwrap().into_inner().replayed, 1);
+    record(&house, &viewer(), &run, judged).await;
+    assert_eq!(client.replay_failures(replay()).await.unwrap().into_inner().replayed, 0);
+    let named = ReplayFailuresRequest { trace_ids: vec!["w-4".into(), "unknown".into()], ..replay() };
+    assert_eq!(client.replay_failures(named).await.unwrap().into_inner().replayed, 0);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_stumbles_delays_and_loses_nothing() {
+    let house = House::new(plain()).await;
+    let run = incident("w-5");
+    ask(&house, &run, |_| true).await;
+    let down = || StoreError::Unavailable("disk".to_owned());
+    house.store.inject(Calls::Only(StoreCall::Upsert), When::Nth(1), Fault::Lose(down()));
+    house.store.inject(Calls::Only(StoreCall::Events), When::Nth(2), Fault::Refuse(down()));
+    let house = house.run();
+    record(&house, &viewer(), &run, judged).await;
+    settled(&house).await;
+    assert_eq!(house.store.stats(&viewer()).await.unwrap().experiences, 1);
+    assert!(house.bus.dead_letters(Queue::Evaluate, 9).await.unwrap().is_empty());
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_judged_is_listed_with_its_reason() {
+    let house = House::new(plain()).await;
+    let run = incident("w-6");
+    ask(&house, &run, |_| true).await;
+    let refused = StoreError::Rejected("too strange".to_owned());
+    house.store.inject(Calls::Only(StoreCall::Upsert), When::Nth(1), Fault::Refuse(refused));
+    let mut garbage = requested(&incident("w-7"));
+    garbage.payload = vec![0xff; 64];
+    house.bus.publish(Queue::Evaluate, vec![garbage]).await.unwrap();
+    let house = house.run();
+    let failed = record(&house, &viewer(), &run, |s| matches!(s, EvaluationState::Failed { .. })).await;
+    assert!(matches!(failed.state, EvaluationState::Failed { reason } if reason.contains("too strange")));
+    settled(&house).await;
+    let dead = house.bus.dead_letters(Queue::Evaluate, 9).await.unwrap();
+    assert_eq!(dead.len(), 2);
+    assert!(dead.iter().any(|d| d.reason.contains("cannot be decoded")), "{dead:?}");
+
+    let named = ReplayFailuresRequest { trace_ids: vec!["w-6".into()], user: String::new() };
+    assert_eq!(house.client().replay_failures(named).await.unwrap().into_inner().replayed, 1);
+    record(&house, &viewer(), &run, judged).await;
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_small_run_is_left_raw_and_says_why() {
+    let house = House::new(plain()).await.run();
+    let mut run = incident("w-8");
+    run.steps.truncate(2);
+    run.ended_at = run.started_at;
+    ask(&house, &run, |_| true).await;
+    record(&house, &viewer(), &run, |s| matches!(s, EvaluationState::Skipped { .. })).await;
+    assert_eq!(experience(&house, &viewer(), &run).await, None);
+    let answer = house
+        .client()
+        .get_evaluation(GetEvaluationRequest { trace_id: "w-8".into(), user: String::new() })
+        .await
+        .unwrap()
+        .into_inner();
+    let record = answer.record.unwrap();
+    assert_eq!(record.state(), State::Skipped);
+    assert!(record.reason.contains("2 tool calls"), "{}", record.reason);
+    assert!(answer.evaluation.is_none());
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_users_run_stays_that_users() {
+    let house = House::new(plain()).await.run();
+    let ann = UserId::new("ann").unwrap();
+    let mut run = incident("w-9");
+    run.scope.visibility = Visibility::User(ann.clone());
+    ask(&house, &run, |_| true).await;
+    record(&house, &viewer().with_user(Some(ann)), &run, judged).await;
+    let stranger = viewer().with_user(Some(UserId::new("bob").unwrap()));
+    assert_eq!(experience(&house, &stranger, &run).await, None);
+    let stats = house.store.stats(&stranger).await.unwrap();
+    assert_eq!((stats.experiences, stats.steps, stats.lessons, stats.failure_patterns), (0, 0, 0, 0));
+    let get = |user: &str| GetEvaluationRequest { trace_id: "w-9".into(), user: user.into() };
+    let mut client = house.client();
+    assert_eq!(client.get_evaluation(get("bob")).await.unwrap_err().code(), Code::NotFound);
+    assert!(client.get_evaluation(get("ann")).await.unwrap().into_inner().evaluation.is_some());
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_judges_and_stores_nothing() {
+    let house = House::new(plain()).await;
+    let trajectory = Some(hindsight_codec::trajectory_to_proto(&incident("w-10")));
+    let answer = house.client().evaluate(EvaluateRequest { trajectory }).await.unwrap().into_inner();
+    assert_eq!(answer.evaluation.unwrap().steps.len(), 6);
+    assert_eq!((answer.gate_reason.as_str(), answer.failure_patterns.len()), ("", 1));
+    assert_eq!(house.store.stats(&viewer()).await.unwrap().experiences, 0);
+
+    let mut bad = incident("w-11");
+    bad.steps[5].step_index = 9;
+    let trajectory = Some(hindsight_codec::trajectory_to_proto(&bad));
+    let status = house.client().evaluate(EvaluateRequest { trajectory }).await.unwrap_err();
+    assert_eq!(status.code(), Code::InvalidArgument);
+    assert!(status.message().contains("trajectory.steps[5].step_index"), "{}", status.message());
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_sizes_are_judged_within_bounds() {
+    let house = House::new(plain()).await.run();
+    let mut run = incident("w-12");
+    run.steps = (0..5_000)
+        .map(|i| step(i, "shell", &"(".repeat(200), &format!("错误{}", "[{".repeat(100))))
+        .collect();
+    run.steps[7].observation = "[".repeat(1024 * 1024);
+    ask(&house, &run, |_| true).await;
+    record(&house, &viewer(), &run, judged).await;
+    let found = experience(&house, &viewer(), &run).await.unwrap();
+    let weight: usize =
+        found.trajectory.steps.iter().map(|s| s.observation.len() + s.action_detail.len()).sum();
+    assert!(weight < 2 * 1024 * 1024, "{weight}");
+    house.stop().await;
+}
