@@ -11,6 +11,8 @@ pub(super) struct Ending {
     pub(super) status: OutcomeStatus,
     /// The step that concludes: the agent's last words, or the call that hands in the result.
     pub(super) conclusion: Option<usize>,
+    /// Where the run had done what it concludes from: at the conclusion, or, where that is no step, at the end.
+    pub(super) end: Option<usize>,
     /// Why the run failed without any of its standing writes being at fault.
     pub(super) unfinished: Option<String>,
     /// The run went wrong: it is known to have failed, or, where nothing is known, the agent's last words
@@ -24,11 +26,12 @@ impl Ending {
     pub(super) fn of(t: &Trajectory, views: &[View<'_>]) -> Self {
         let status = t.outcome.resolved();
         let conclusion = conclusion(views);
+        let end = conclusion.or_else(|| said_elsewhere(t, views).then_some(views.len()));
         let unfinished = cut_off(t, views).or_else(|| given_up(views));
-        let admitted =
-            conclusion.is_some_and(|at| admits(&views[at].step.action_detail)) || unfinished.is_some();
-        let went_wrong = status == OutcomeStatus::Failure || (status == OutcomeStatus::Unknown && admitted);
-        Self { status, conclusion, unfinished, went_wrong, admitted }
+        let admitted = conclusion.is_some_and(|at| admits(&views[at].step.action_detail));
+        let unknown = status == OutcomeStatus::Unknown;
+        let went_wrong = status == OutcomeStatus::Failure || (unknown && (admitted || unfinished.is_some()));
+        Self { status, conclusion, end, unfinished, went_wrong, admitted }
     }
 }
 
@@ -44,9 +47,7 @@ fn cut_off(t: &Trajectory, views: &[View<'_>]) -> Option<String> {
         return (views.len() > 1 && !closes(&last.step.action_detail))
             .then(|| format!("the run stops at {}, which nobody answered", last.named()));
     }
-    let said_elsewhere = !t.outcome.conclusion.trim().is_empty()
-        && !views.iter().any(|v| says(v, t.outcome.conclusion.trim()));
-    let open = last.is_tool() && last.effect != Effect::Finish && !said_elsewhere;
+    let open = last.is_tool() && last.effect != Effect::Finish && !said_elsewhere(t, views);
     open.then(|| format!("the run stops after {} without a conclusion", last.named()))
 }
 
@@ -81,6 +82,12 @@ fn closes(words: &str) -> bool {
     let lower = words.to_lowercase();
     let short = words.split_whitespace().count() <= 2 && words.chars().count() <= 16;
     short || CLOSING.iter().any(|c| lower.contains(c))
+}
+
+/// Whether the stated result is no step of the run.
+fn said_elsewhere(t: &Trajectory, views: &[View<'_>]) -> bool {
+    let conclusion = t.outcome.conclusion.trim();
+    !conclusion.is_empty() && !views.iter().any(|v| says(v, conclusion))
 }
 
 fn says(view: &View<'_>, words: &str) -> bool {

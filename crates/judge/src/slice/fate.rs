@@ -190,35 +190,45 @@ impl Book {
     }
 }
 
-/// Words that say the act before them was wrong, whoever speaks.
+/// Words that say the act before them was wrong: the user's answer to it, or what the agent thinks of it later.
 fn mark_rejected(views: &[View<'_>], fates: &mut [Fate]) {
-    const WRONG: [&str; 16] = [
+    const BY_USER: [&str; 9] = [
         "that's wrong",
         "that is wrong",
+        "that was the wrong",
         "not what i asked",
         "not what i wanted",
         "i didn't ask",
         "i did not ask",
-        "the wrong one",
+        "弄错了",
+        "不是我要的",
+    ];
+    const BY_AGENT: [&str; 8] = [
         "was a mistake",
         "by mistake",
+        "was the wrong",
         "was not the cause",
         "wasn't the cause",
         "made it worse",
-        "弄错",
-        "搞错",
-        "不是我要的",
+        "搞错了",
         "不是根因",
     ];
     let mut last: Option<usize> = None;
+    let mut fresh = false;
     for (at, view) in views.iter().enumerate() {
         // What an agent thinks before it acts is about what it did before.
         let words = if view.is_tool() { &view.step.reflection } else { &view.step.action_detail };
         let lower = signature::head(words, 2_000).to_lowercase();
-        if let Some(act) = last.filter(|act| fates[*act] == Fate::Stands)
-            && WRONG.iter().any(|w| lower.contains(w))
-        {
+        let wrong = match (view.is_user(), fresh) {
+            (true, false) => false,
+            (true, true) => BY_USER.iter().any(|w| lower.contains(w)),
+            (false, _) => BY_AGENT.iter().any(|w| lower.contains(w)),
+        };
+        if let Some(act) = last.filter(|act| wrong && fates[*act] == Fate::Stands) {
             fates[act] = Fate::Rejected(at);
+        }
+        if view.is_tool() || view.is_user() {
+            fresh = view.writes().is_some();
         }
         if view.writes().is_some() {
             last = Some(at);

@@ -75,7 +75,7 @@ impl Reach {
 
     /// Reads that support the conclusion though no token shows it.
     fn without_link(&self, views: &[View<'_>], ending: &Ending, tokens: &Tokens) -> Vec<(usize, Via)> {
-        let Some(end) = ending.conclusion else { return Vec::new() };
+        let Some(end) = ending.end else { return Vec::new() };
         let read =
             |at: &usize| views[*at].effect == Effect::Read && views[*at].is_tool() && !views[*at].failed();
         if let Some(write) = views.iter().rposition(|v| v.writes().is_some()) {

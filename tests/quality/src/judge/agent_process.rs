@@ -88,10 +88,10 @@ fn one(record: &Value, run: &Trajectory, misses: bool) -> anyhow::Result<(Labels
         vec![if failed { -1 } else { 1 }; at.len()],
     ];
     if misses {
-        for ((m, label), ours) in at.iter().zip(&rows[0]) {
+        for ((m, label), ours) in at.iter().zip(&rows[0]).filter(|((_, l), o)| l != *o) {
             let judged = steps[*m].map(|s| &known[s]);
             eprintln!(
-                "{} failed={failed} message {m}: {label} but {ours}: {judged:?}",
+                "run {} message {m}: {label} but {ours}: {judged:?}",
                 record["total_index"]
             );
         }

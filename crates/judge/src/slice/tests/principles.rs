@@ -192,3 +192,24 @@ fn an_unknown_outcome_lowers_the_confidence_and_blames_nobody() {
     assert_eq!(labels(&t), "NN");
     assert!(crate::slice::judge(&t).steps.iter().all(|s| s.confidence <= 0.6));
 }
+
+#[test]
+fn what_the_user_says_of_something_else_contradicts_no_act() {
+    let t = run("Cancel my order and check my address")
+        .call("cancel_order", r#"{"order_id":"A-77"}"#, "ok")
+        .call("get_address", r#"{"user":"ana"}"#, "Elm Street 5")
+        .user("That's wrong, it is number 7.")
+        .call("update_address", r#"{"user":"ana","street":"Elm Street 7"}"#, "ok")
+        .succeeded();
+    assert_eq!(labels(&t), "NNNN");
+}
+
+#[test]
+fn a_check_counts_where_the_conclusion_is_no_step_of_its_own() {
+    let mut t = run("web does not answer")
+        .call("restart_service", r#"{"name":"web"}"#, "ok")
+        .call("get_health", r#"{"name":"web"}"#, "healthy")
+        .succeeded();
+    t.outcome.conclusion = "It answers again.".to_owned();
+    assert_eq!(labels(&t), "NN");
+}
