@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use hindsight_ports::StoreError;
 use qdrant_client::qdrant::{
     PointId, PointStruct, PointsIdsList, PointsSelector, PointsUpdateOperation,
@@ -5,7 +7,8 @@ use qdrant_client::qdrant::{
     points_update_operation::{DeletePoints, Operation, PointStructList},
 };
 use qdrant_edge::{
-    PointId as EngineId, PointInsertOperations, PointOperations, PointStructPersisted, UpdateOperation,
+    EdgeShard, OperationResult, PointId as EngineId, PointIdsList, PointInsertOperations, PointOperations,
+    PointStructPersisted, UpdateOperation, VectorOperations, VectorStructPersisted,
 };
 
 use crate::convert::{
@@ -24,7 +27,7 @@ pub(crate) type Pair = (PointStruct, PointStructPersisted);
 #[derive(Debug)]
 pub(crate) struct Effect {
     pub(crate) record: PointsUpdateOperation,
-    pub(crate) operation: UpdateOperation,
+    operations: Vec<UpdateOperation>,
     pub(crate) points: u64,
 }
 
@@ -40,11 +43,16 @@ pub(crate) fn check_points(points: Vec<PointStruct>, schema: &Schema) -> Result<
 }
 
 impl Effect {
-    pub(crate) fn upserts(pairs: Vec<Pair>) -> impl Iterator<Item = Self> {
+    /// To be called on the owner thread.
+    pub(crate) fn apply(self, shard: &EdgeShard) -> OperationResult<()> {
+        self.operations.into_iter().try_for_each(|operation| shard.update(operation))
+    }
+
+    pub(crate) fn upserts(pairs: Vec<Pair>, schema: &Schema) -> impl Iterator<Item = Self> {
         let mut rest = pairs.into_iter();
         std::iter::from_fn(move || {
             let (points, engine): (Vec<_>, Vec<_>) = rest.by_ref().take(UPSERT_CHUNK).unzip();
-            (!points.is_empty()).then(|| Self::upsert(points, engine))
+            (!points.is_empty()).then(|| Self::upsert(points, engine, schema))
         })
     }
 
@@ -61,7 +69,7 @@ impl Effect {
         match record.operation {
             Some(Operation::Upsert(PointStructList { points, .. })) => {
                 let (points, engine) = check_points(points, schema)?.into_iter().unzip();
-                Ok(Some(Self::upsert(points, engine)))
+                Ok(Some(Self::upsert(points, engine, schema)))
             }
             Some(Operation::DeletePoints(DeletePoints {
                 points:
@@ -77,14 +85,16 @@ impl Effect {
         }
     }
 
-    fn upsert(points: Vec<PointStruct>, engine: Vec<PointStructPersisted>) -> Self {
+    fn upsert(points: Vec<PointStruct>, engine: Vec<PointStructPersisted>, schema: &Schema) -> Self {
         let count = points.len() as u64;
         let list = PointStructList { points, ..PointStructList::default() };
+        let dropped = dropped_vectors(&engine, schema);
+        let upsert = UpdateOperation::PointOperation(PointOperations::UpsertPoints(
+            PointInsertOperations::PointsList(engine),
+        ));
         Self {
             record: PointsUpdateOperation { operation: Some(Operation::Upsert(list)) },
-            operation: UpdateOperation::PointOperation(PointOperations::UpsertPoints(
-                PointInsertOperations::PointsList(engine),
-            )),
+            operations: std::iter::once(upsert).chain(dropped).collect(),
             points: count,
         }
     }
@@ -97,8 +107,26 @@ impl Effect {
         let delete = DeletePoints { points: Some(selector), ..DeletePoints::default() };
         Self {
             record: PointsUpdateOperation { operation: Some(Operation::DeletePoints(delete)) },
-            operation: UpdateOperation::PointOperation(PointOperations::DeletePoints { ids: engine }),
+            operations: vec![UpdateOperation::PointOperation(PointOperations::DeletePoints { ids: engine })],
             points: count,
         }
     }
+}
+
+/// An upsert replaces the point. The engine lets a point that it moves out of an indexed segment keep the
+/// vectors that the new one does not have; this removes them.
+fn dropped_vectors(
+    points: &[PointStructPersisted],
+    schema: &Schema,
+) -> impl Iterator<Item = UpdateOperation> + use<> {
+    let mut dropped: BTreeMap<Vec<String>, Vec<EngineId>> = BTreeMap::new();
+    for point in points {
+        if let VectorStructPersisted::Named(vectors) = &point.vector {
+            dropped.entry(schema.others(vectors)).or_default().push(point.id);
+        }
+    }
+    dropped.remove([].as_slice());
+    dropped.into_iter().map(|(names, ids)| {
+        UpdateOperation::VectorOperation(VectorOperations::DeleteVectors(PointIdsList::from(ids), names))
+    })
 }

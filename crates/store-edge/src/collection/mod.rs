@@ -172,3 +172,6 @@ fn opening(places: &Places, created: &CreateCollection) -> Result<Opening, Store
     let (config, schema) = collection_to_engine(created)?;
     Ok(Opening { name: created.collection_name.clone(), places: places.clone(), config, schema })
 }
+
+#[cfg(test)]
+mod tests;

@@ -53,21 +53,24 @@ impl Opening {
     ) -> Result<(EdgeShard, Journal), StoreError> {
         let shard_dir = self.places.shard();
         prune_engine_log(&shard_dir).map_err(|error| unavailable(&shard_dir, &error))?;
+        // Where an interrupted optimisation was building.
+        let half_built = shard_dir.join("temp_segments");
+        remove(&half_built).map_err(|error| unavailable(&half_built, &error))?;
         let shard = self.call(|| EdgeShard::load(&shard_dir, Some(self.config.clone())))?;
         for index in indexes {
             let operation = index_to_engine(index)?;
             self.call(|| shard.update(operation))?;
         }
-        let interrupted = self.places.optimizing();
-        if interrupted.exists() {
-            self.remove_duplicates(&shard)?;
-        }
         let mut journal = Journal::open(&self.places.journal(), |record| {
             match Effect::from_record(record, &self.schema)? {
-                Some(effect) => self.call(|| shard.update(effect.operation)),
+                Some(effect) => self.call(|| effect.apply(&shard)),
                 None => Err(StoreError::Corrupt(format!("journal of {:?}: unknown record", self.name))),
             }
         })?;
+        let interrupted = self.places.optimizing();
+        if interrupted.exists() {
+            self.remove_duplicates(&shard, &mut journal)?;
+        }
         if journal.len() > 0 || interrupted.exists() {
             self.call(|| {
                 shard.flush();
@@ -80,8 +83,9 @@ impl Opening {
     }
 
     /// An optimisation that dies after its new segment is in place and before the old ones are gone leaves
-    /// points twice. Writing such a point again leaves it once.
-    fn remove_duplicates(&self, shard: &EdgeShard) -> Result<(), StoreError> {
+    /// points twice. Such points are deleted, which takes every copy, and written again; the journal has
+    /// them meanwhile.
+    fn remove_duplicates(&self, shard: &EdgeShard, journal: &mut Journal) -> Result<(), StoreError> {
         let mut offset = None;
         loop {
             let (ids, next) = self.call(|| ids_from(shard, offset))?;
@@ -92,8 +96,14 @@ impl Opening {
                     shard.retrieve(&ids, Some(WithPayloadInterface::Bool(true)), Some(WithVector::Bool(true)))
                 })?;
                 let points = records.into_iter().map(record_to_point).collect();
-                for effect in Effect::upserts(check_points(points, &self.schema)?) {
-                    self.call(|| shard.update(effect.operation))?;
+                let upserts: Vec<_> =
+                    Effect::upserts(check_points(points, &self.schema)?, &self.schema).collect();
+                let journaled = upserts.iter().try_for_each(|effect| journal.append(&effect.record));
+                journaled
+                    .and_then(|()| journal.sync())
+                    .map_err(|error| unavailable(&self.places.journal(), &error))?;
+                for effect in Effect::deletes(&ids).chain(upserts) {
+                    self.call(|| effect.apply(shard))?;
                 }
             }
             match next {

@@ -165,8 +165,8 @@ impl Owner {
             self.fail(&error);
             return Err(unavailable(&self.opening.places.journal(), &error));
         }
-        let Effect { operation, points, record: _ } = effect;
-        match self.engine.run(|shard| shard.update(operation)) {
+        let points = effect.points;
+        match self.engine.run(|shard| effect.apply(shard)) {
             Ok(()) => {
                 self.unoptimized += points;
                 self.logged += self.journal.len() - start;

@@ -54,7 +54,7 @@ impl Owner {
         if filter.is_some() || mode != UpdateMode::Upsert {
             points = self.admitted(points, filter, mode)?;
         }
-        Effect::upserts(points).try_for_each(|effect| self.apply(effect))
+        self.apply_all(points)
     }
 
     /// The points that the condition lets through: new ones, and those that match as they are stored now.
@@ -76,6 +76,11 @@ impl Owner {
             UpdateMode::UpdateOnly => matching.contains(id),
         };
         Ok(points.into_iter().filter(|(_, point)| admits(&point.id)).collect())
+    }
+
+    fn apply_all(&mut self, points: Vec<Pair>) -> Result<(), StoreError> {
+        let effects: Vec<_> = Effect::upserts(points, self.schema()).collect();
+        effects.into_iter().try_for_each(|effect| self.apply(effect))
     }
 
     /// Merges into the stored payload on the top level (or below `key`); a null removes its field.
@@ -105,8 +110,7 @@ impl Owner {
                 }
             }
             let points = records.into_iter().map(record_to_point).collect();
-            Effect::upserts(check_points(points, self.schema())?)
-                .try_for_each(|effect| self.apply(effect))?;
+            self.apply_all(check_points(points, self.schema())?)?;
         }
         Ok(())
     }

@@ -8,10 +8,10 @@ use qdrant_client::qdrant::{
 use qdrant_edge::{
     AnyVariants, Condition as EngineCondition, FieldCondition as EngineField, Filter as EngineFilter,
     HasIdCondition as EngineHasId, HasVectorCondition as EngineHasVector, IsEmptyCondition as EngineIsEmpty,
-    IsNullCondition as EngineIsNull, JsonPath, Match as EngineMatch, MatchAny, MatchExcept, MatchPhrase,
-    MatchText, MatchTextAny, MatchValue, MinShould as EngineMinShould, Nested,
-    NestedCondition as EngineNested, PointId as EngineId, Range as EngineRange, RangeInterface,
-    ValueVariants, ValuesCount as EngineValuesCount, external::ordered_float::OrderedFloat,
+    IsNullCondition as EngineIsNull, JsonPath, Match as EngineMatch, MatchAny, MatchPhrase, MatchText,
+    MatchTextAny, MatchValue, MinShould as EngineMinShould, Nested, NestedCondition as EngineNested,
+    PointId as EngineId, Range as EngineRange, RangeInterface, ValueVariants,
+    ValuesCount as EngineValuesCount, external::ordered_float::OrderedFloat,
 };
 
 use super::{
@@ -143,7 +143,6 @@ fn field_to_engine(condition: FieldCondition) -> Result<EngineField, StoreError>
 fn match_to_engine(condition: Match) -> Result<EngineMatch, StoreError> {
     let value = |value| EngineMatch::Value(MatchValue { value });
     let any = |any| EngineMatch::Any(MatchAny { any });
-    let except = |except| EngineMatch::Except(MatchExcept { except });
     let missing = || rejected("filter.field.match", "has no value");
     Ok(match condition.match_value.ok_or_else(missing)? {
         Matched::Keyword(keyword) => value(ValueVariants::String(keyword)),
@@ -151,8 +150,11 @@ fn match_to_engine(condition: Match) -> Result<EngineMatch, StoreError> {
         Matched::Boolean(flag) => value(ValueVariants::Bool(flag)),
         Matched::Keywords(list) => any(AnyVariants::Strings(list.strings.into_iter().collect())),
         Matched::Integers(list) => any(AnyVariants::Integers(list.integers.into_iter().collect())),
-        Matched::ExceptKeywords(list) => except(AnyVariants::Strings(list.strings.into_iter().collect())),
-        Matched::ExceptIntegers(list) => except(AnyVariants::Integers(list.integers.into_iter().collect())),
+        // The engine (0.7.2) estimates these wrongly when a value of the list is nowhere in the index, and
+        // asserts that it does not.
+        Matched::ExceptKeywords(_) | Matched::ExceptIntegers(_) => {
+            return Err(rejected("filter.field.match.except", "not supported here; use must_not"));
+        }
         Matched::Text(text) => EngineMatch::Text(MatchText { text }),
         Matched::TextAny(text_any) => EngineMatch::TextAny(MatchTextAny { text_any }),
         Matched::Phrase(phrase) => EngineMatch::Phrase(MatchPhrase { phrase }),

@@ -15,7 +15,7 @@ use qdrant_client::qdrant::{
 };
 use qdrant_edge::{
     Distance as EngineDistance, EdgeConfig, EdgeOptimizersConfig, EdgeSparseVectorParams, EdgeVectorParams,
-    HnswIndexConfig, Modifier as EngineModifier, ShardInfo, WalOptions,
+    HnswIndexConfig, Modifier as EngineModifier, ShardInfo, VectorPersisted, WalOptions,
 };
 
 use super::{index::index_type, point::check_finite, value::payload_to_engine};
@@ -56,6 +56,14 @@ impl Schema {
             return Ok(());
         }
         Err(rejected(field, format_args!("the collection has no vector {name:?}")))
+    }
+
+    /// The vectors of the collection that are not among `names`.
+    pub(crate) fn others(&self, names: &HashMap<String, VectorPersisted>) -> Vec<String> {
+        let known = self.dense.keys().chain(&self.sparse);
+        let mut others: Vec<_> = known.filter(|name| !names.contains_key(*name)).cloned().collect();
+        others.sort();
+        others
     }
 
     /// Whether background indexing has anything to index.

@@ -59,11 +59,6 @@ fn conditions() -> Vec<(Condition, Vec<u64>)> {
         (matches("kind", MatchValue::Keywords(strings(["lesson", "事实"]))), vec![1, 2, 3, 4]),
         (matches("kind", MatchValue::Keywords(strings([]))), vec![]),
         (matches("n", MatchValue::Integers(RepeatedIntegers { integers: vec![1, 5, 7] })), vec![1, 5]),
-        (matches("kind", MatchValue::ExceptKeywords(strings(["lesson"]))), vec![3, 4, 5, 6]),
-        (
-            matches("n", MatchValue::ExceptIntegers(RepeatedIntegers { integers: vec![1, 2, 3] })),
-            vec![4, 5, 6],
-        ),
         (range("n", int_range(1.0, 4.0)), vec![2, 3, 4]),
         (range("score", Range { lt: Some(1.0), ..Range::default() }), vec![1]),
         (condition(ConditionOneOf::HasId(HasIdCondition { has_id: vec![id(2), id(5), id(77)] })), vec![2, 5]),
