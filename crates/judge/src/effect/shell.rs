@@ -38,7 +38,7 @@ fn part_effect(part: &str) -> Option<Effect> {
     }
     let mut words = part
         .split_whitespace()
-        .filter(|w| !(w.contains('=') && !w.starts_with('-')))
+        .filter(|w| !w.contains('=') || w.starts_with('-'))
         .skip_while(|w| listed(PREFIXES, w) || w.parse::<u32>().is_ok());
     let first = words.next()?;
     let program = first.rsplit('/').next().unwrap_or(first).to_lowercase();
