@@ -44,7 +44,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     let ui = context.ui;
     let response = context.with_client(|client| async move { Ok(client.recall(request).await?) }).await?;
     if response.items.is_empty() && !ui.json {
-        ui.note(&format!("nothing relevant: {}", response.empty_reason));
+        ui.note(&response.empty_reason);
     }
     ui.message("hindsight.recall.v1.RecallResponse", &response, |r| {
         if args.why { format!("{}\n{}", r.block, render::recall::why(r)) } else { r.block.clone() }

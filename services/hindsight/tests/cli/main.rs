@@ -1,0 +1,5 @@
+//! The built binary from end to end.
+
+mod memory;
+mod process;
+mod support;
