@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hindsight_types::{
-    Event, EventBody, EventId, Scope, Step, StepStatus, TaskCompleted, TaskStarted, TenantId, TraceId, Trajectory,
-    Visibility,
+    Event, EventBody, EventId, Scope, Step, StepStatus, TaskCompleted, TaskStarted, TenantId, TraceId,
+    Trajectory, Visibility,
 };
 
 use crate::{environment, status};

@@ -129,7 +129,7 @@ impl Value {
         }
         match class {
             Class::Password if prose => has_odd_character(value),
-            Class::Password => !(value.starts_with('/') && !self.quoted),
+            Class::Password => self.quoted || !value.starts_with('/'),
             Class::Key => looks_random(value) || is_mixed(value),
             Class::Maybe => looks_random(value),
         }

@@ -12,7 +12,7 @@ mod tests;
 
 use std::{borrow::Cow, ops::Range};
 
-use rules::{Part, RULES, Rule};
+use rules::{RULES, Rule};
 
 pub use record::{event, fact, trajectory};
 
@@ -64,22 +64,8 @@ fn pass(input: &str) -> Option<String> {
 fn apply(rule: &Rule, input: &str, spans: &mut Vec<Span>) {
     let bytes = input.as_bytes();
     for caps in rule.regex.captures_iter(bytes) {
-        let Some(whole) = caps.get(0) else { continue };
-        // The formats begin at a word's start: `task-<id>` is not `sk-<key>`.
-        let glued = whole.start() > 0
-            && bytes[whole.start() - 1].is_ascii_alphanumeric()
-            && bytes[whole.start()].is_ascii_alphanumeric();
-        if glued {
-            continue;
-        }
-        let range = match rule.part {
-            Part::Whole => whole.range(),
-            Part::Group => match caps.get(1) {
-                Some(group) => group.range(),
-                None => continue,
-            },
-            Part::Assigned => assigned(bytes, whole.range()),
-        };
+        let Some(secret) = caps.name("part").or_else(|| caps.name("whole")) else { continue };
+        let range = if rule.assigned { assigned(bytes, secret.range()) } else { secret.range() };
         spans.push(Span::new(range, rule.kind.clone()));
     }
 }

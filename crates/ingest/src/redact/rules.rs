@@ -15,21 +15,12 @@ use secretscan::{Severity, rules as catalogue};
 
 use crate::pattern::compile;
 
-/// Which part of a match is the secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    Whole,
-    /// What follows the first `:` or `=`.
-    Assigned,
-    /// The first group.
-    Group,
-}
-
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) kind: String,
     pub(super) regex: Regex,
-    pub(super) part: Part,
+    /// Only what follows the first `:` or `=` of the match is the secret.
+    pub(super) assigned: bool,
 }
 
 #[derive(Debug)]
@@ -39,36 +30,38 @@ pub(super) struct Rules {
     pub(super) set: RegexSet,
 }
 
-const OURS: &[(&str, &str, Part)] = &[
-    ("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*){0,3}", Part::Whole),
-    ("google-api-key", r"\bAIza[0-9A-Za-z_-]{33,}", Part::Whole),
-    ("aws-access-key-id", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", Part::Whole),
-    ("openai-api-key", r"\bsk-[0-9A-Za-z_-]{20,}", Part::Whole),
-    ("alibaba-access-key-id", r"\bLTAI[0-9A-Za-z]{12,26}\b", Part::Whole),
-    ("tencent-secret-id", r"\bAKID[0-9A-Za-z]{28,40}\b", Part::Whole),
-    ("slack-webhook", r"hooks\.slack\.com/services/([A-Za-z0-9_/]{16,})", Part::Group),
-    ("hashicorp-vault-token", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}", Part::Whole),
-    ("bearer", r#"(?i)\bbearer[ \t]+([A-Za-z0-9._~+/=-]*[0-9._~+/=-][A-Za-z0-9._~+/=-]{5,})"#, Part::Group),
+/// Where a rule may begin: at a word, or behind an escaped line end, whose letter is no part of a word.
+const BEGIN: &str = r"(?:\b|\\[nrt])";
+
+/// Kind and pattern. The secret is the group `part`, or else the whole.
+const OURS: &[(&str, &str)] = &[
+    ("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*){0,3}"),
+    ("google-api-key", r"AIza[0-9A-Za-z_-]{33,}"),
+    ("aws-access-key-id", r"(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    ("openai-api-key", r"sk-[0-9A-Za-z_-]{20,}"),
+    ("alibaba-access-key-id", r"LTAI[0-9A-Za-z]{12,26}\b"),
+    ("tencent-secret-id", r"AKID[0-9A-Za-z]{28,40}\b"),
+    ("slack-webhook", r"hooks\.slack\.com/services/(?P<part>[A-Za-z0-9_/]{16,})"),
+    ("hashicorp-vault-token", r"hv[sbr]\.[A-Za-z0-9_-]{20,}"),
+    ("discord-token", r"[MN][A-Za-z0-9]{23}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}"),
+    ("bearer", r#"(?i)bearer[ \t]+(?P<part>[A-Za-z0-9._~+/=-]*[0-9._~+/=-][A-Za-z0-9._~+/=-]{5,})"#),
     (
         "authorization",
-        r#"(?i)\b(?:proxy-)?authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?((?:(?:basic|bearer|token|digest|apikey|negotiate|aws4-hmac-sha256)[ \t]+)?[^\s"'\\,;]{4,}[^"'\\\r\n]*)"#,
-        Part::Group,
+        r#"(?i)(?:proxy-)?authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?(?P<part>(?:(?:basic|bearer|token|digest|apikey|negotiate|aws4-hmac-sha256)[ \t]+)?[^\s"'\\,;]{4,}[^"'\\\r\n]*)"#,
     ),
     (
         "session-cookie",
-        r#"(?i)\b(?:set-)?cookie\\*["']?[ \t]*:[ \t]*\\*["']?([^\s"'\\=]+=[^"'\\\r\n]+)"#,
-        Part::Group,
+        r#"(?i)(?:set-)?cookie\\*["']?[ \t]*:[ \t]*\\*["']?(?P<part>[^\s"'\\=]+=[^"'\\\r\n]+)"#,
     ),
     // A password may hold `/` and `@` in a database URL as people write it; in a web address they end it.
     (
         "url-password",
-        r#"(?i)\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|oracle|clickhouse|kafka|nats|ldaps?|smtps?|ftps?|sftp|jdbc:[a-z]+|[a-z]+\+[a-z0-9]+)://[^\s:/@"'<>]*:([^\s"'<>]+)@"#,
-        Part::Group,
+        r#"(?i)(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|oracle|clickhouse|kafka|nats|ldaps?|smtps?|ftps?|sftp|jdbc:[a-z]+|[a-z]+\+[a-z0-9]+)://[^\s:/@"'<>]*:(?P<part>[^\s"'<>]+)@"#,
     ),
-    ("url-password", r#"://[^\s:/?#@"'<>]*:([^\s/"'<>]+)@"#, Part::Group),
-    ("mysql-password", r#"\bmysql(?:dump|admin|import)?\b[^\n|;]*?[ \t]-p([^\s"'|;]+)"#, Part::Group),
-    ("basic-auth", r#"\bcurl\b[^\n|;]*?[ \t](?:-u|--user)[ \t=]*["']?[^\s:"']+:([^\s"']+)"#, Part::Group),
-    ("ssh-password", r#"\bsshpass[ \t]+-p[ \t]*["']?([^\s"']+)"#, Part::Group),
+    ("url-password", r#"[a-z][a-z0-9+.-]*://[^\s:/?#@"'<>]*:(?P<part>[^\s/"'<>]+)@"#),
+    ("mysql-password", r#"mysql(?:dump|admin|import)?\b[^\n|;]*?[ \t]-p(?P<part>[^\s"'|;]+)"#),
+    ("basic-auth", r#"curl\b[^\n|;]*?[ \t](?:-u|--user)[ \t=]*["']?[^\s:"']+:(?P<part>[^\s"']+)"#),
+    ("ssh-password", r#"sshpass[ \t]+-p[ \t]*["']?(?P<part>[^\s"']+)"#),
 ];
 
 /// Rules of the catalogue that another of ours does better.
@@ -86,26 +79,28 @@ const REPLACED: &[&str] = &[
     "MongoDB URL",
     "Redis URL",
     "OpenAI API Key",
+    // Unbound at its start, it makes the automaton count from every M and N of a base64 text.
+    "Discord Token",
 ];
 
-/// Begins with the name of a variable: only what is assigned is the secret.
-fn part_of(pattern: &str) -> Part {
-    if pattern.contains("[:=]") { Part::Assigned } else { Part::Whole }
-}
-
 pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| {
-    let ours = OURS.iter().map(|(kind, pattern, part)| ((*kind).to_owned(), (*pattern).to_owned(), *part));
+    let ours = OURS.iter().map(|(kind, pattern)| ((*kind).to_owned(), *pattern, false));
     let theirs = catalogue()
         .iter()
         .filter(|r| r.severity >= Severity::High && !REPLACED.contains(&r.name))
-        .map(|r| (r.id.clone(), r.regex.as_str().to_owned(), part_of(r.regex.as_str())));
-    let all: Vec<_> = ours.chain(theirs).collect();
+        // Those that begin with the name of a variable say so with their separator.
+        .map(|r| (r.id.clone(), r.regex.as_str(), r.regex.as_str().contains("[:=]")))
+        .map(|(kind, pattern, assigned)| (kind, pattern.strip_prefix(r"\b").unwrap_or(pattern), assigned));
+    let all: Vec<_> = ours
+        .chain(theirs)
+        .map(|(kind, pattern, assigned)| (kind, format!("{BEGIN}(?P<whole>{pattern})"), assigned))
+        .collect();
     let set = RegexSetBuilder::new(all.iter().map(|(_, p, _)| p)).unicode(false).size_limit(64 << 20).build();
     let set = match set {
         Ok(set) => set,
         Err(e) => unreachable!("patterns compile one by one but not together: {e}"),
     };
     let rules =
-        all.into_iter().map(|(kind, pattern, part)| Rule { kind, regex: compile(&pattern), part }).collect();
-    Rules { rules, set }
+        all.into_iter().map(|(kind, pattern, assigned)| Rule { kind, regex: compile(&pattern), assigned });
+    Rules { rules: rules.collect(), set }
 });

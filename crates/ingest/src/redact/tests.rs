@@ -35,6 +35,7 @@ fn surround(s: &str, n: usize) -> String {
         5 => format!("{{\\\"a\\\": \\\"{s}\\\"}}"),
         6 => format!("https://example.com/?k={s}&page=2"),
         7 => format!("[{s},{s}]"),
+        8 => format!("{{\"log\": \"started\\n{s}\\nready\"}}"),
         _ => s.to_owned(),
     }
 }
@@ -79,7 +80,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn planted_secrets_never_survive(s in secret(), before in "[ \n错，。=:(]{0,12}", at in 0usize..9) {
+    fn planted_secrets_never_survive(s in secret(), before in "[ \n错，。=:(]{0,12}", at in 0usize..10) {
         let planted = format!("{before}{}", surround(&s, at));
         let out = text(&planted);
         prop_assert!(!out.contains(&s), "{planted}\n->\n{out}");
@@ -195,4 +196,31 @@ fn every_field_of_a_run_is_covered() {
     let again = t.clone();
     trajectory(&mut t);
     assert_eq!(t, again);
+}
+
+/// Quadratic work on a megabyte would not end while anyone waits.
+#[test]
+fn hostile_megabytes_are_read_to_the_end() {
+    for piece in [
+        "password: \"",
+        "token: \"token: ",
+        "password=password=",
+        "secret is ",
+        "-----BEGIN RSA PRIVATE KEY-----\n",
+        "password: |\n ",
+        "kind: Secret\ndata:\n  a: b\n",
+        "\"kind\":\"Secret\",\"data\":{\"a\":\"b",
+        "postgres://a:b",
+        "curl -u ",
+        "mysql -p",
+        "name: A_PASSWORD value",
+        "eyJ.",
+        "authorization: ",
+        "\\\\\\",
+        "密码是",
+        "api_key=\\\"",
+    ] {
+        let text = piece.repeat((1 << 20) / piece.len());
+        super::text(&text);
+    }
 }
