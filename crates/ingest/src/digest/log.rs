@@ -4,12 +4,14 @@ use super::is_trouble;
 
 /// Lines shown around a line of trouble.
 const AROUND: usize = 3;
+/// Lines kept at either end where they fit: what it is about, and how it ended.
+const EDGE: usize = 6;
 /// How often the same message is shown.
 const REPEATS: u32 = 2;
 const LINE_BYTES: usize = 400;
 
-/// Lines of trouble with three lines around each, the first and last line, repeats of a message counted.
-/// `None` when the text has no line of trouble or is no list of lines.
+/// Lines of trouble with three lines around each and both ends, repeats of a message counted. `None` when
+/// the text has no line of trouble or is no list of lines.
 pub(super) fn digest(text: &str, budget: usize) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() < 8 {
@@ -26,12 +28,28 @@ pub(super) fn digest(text: &str, budget: usize) -> Option<String> {
     if hits.is_empty() {
         return None;
     }
-    // Less around each when it does not fit; the last hits tell how it ended.
-    (0..=AROUND)
-        .rev()
-        .map(|around| render(&lines, &hits, around, repeated))
+    // Less around each when it does not fit.
+    let levels = [(AROUND, EDGE), (AROUND, 1), (2, 1), (1, 1), (0, 0)];
+    levels
+        .into_iter()
+        .map(|(around, edge)| render(&lines, &kept(lines.len(), &hits, around, edge), repeated))
         .find(|out| out.len() <= budget)
-        .or_else(|| Some(render(&lines, &fitting(&lines, &hits, budget), 0, repeated)))
+        .or_else(|| {
+            let fitting = fitting(&lines, &hits, budget);
+            Some(render(&lines, &kept(lines.len(), &fitting, 0, 0), repeated))
+        })
+}
+
+/// Which lines are shown.
+fn kept(count: usize, hits: &[usize], around: usize, edge: usize) -> Vec<bool> {
+    let mut kept = vec![false; count];
+    let edge = edge.min(count);
+    kept[..edge].fill(true);
+    kept[count - edge..].fill(true);
+    for hit in hits {
+        kept[hit.saturating_sub(around)..(hit + around + 1).min(count)].fill(true);
+    }
+    kept
 }
 
 /// The message without what changes from line to line.
@@ -70,19 +88,19 @@ fn fitting(lines: &[&str], hits: &[usize], budget: usize) -> Vec<usize> {
     kept
 }
 
-fn render(lines: &[&str], hits: &[usize], around: usize, repeated: usize) -> String {
+fn render(lines: &[&str], kept: &[bool], repeated: usize) -> String {
     let mut out = String::new();
-    let mut next = 0;
-    for hit in hits {
-        let (from, to) = (hit.saturating_sub(around).max(next), (hit + around + 1).min(lines.len()));
-        gap(&mut out, from - next.min(from));
-        for line in &lines[from.min(to)..to] {
-            out.push_str(&line[..line.floor_char_boundary(LINE_BYTES)]);
-            out.push('\n');
+    let mut skipped = 0;
+    for (line, kept) in lines.iter().zip(kept) {
+        if !kept {
+            skipped += 1;
+            continue;
         }
-        next = next.max(to);
+        gap(&mut out, std::mem::take(&mut skipped));
+        out.push_str(&line[..line.floor_char_boundary(LINE_BYTES)]);
+        out.push('\n');
     }
-    gap(&mut out, lines.len() - next);
+    gap(&mut out, skipped);
     if repeated > 0 {
         out.push_str(&format!("… {repeated} more lines repeat these messages …\n"));
     }

@@ -106,8 +106,8 @@ fn is_trouble(line: &str) -> bool {
     static TROUBLE: LazyLock<Regex> = LazyLock::new(|| {
         crate::pattern::compile(concat!(
             r"(?i)error|exception|fatal|panic|fail|traceback|critical|crash|oomkill|out of memory|backoff|evict|refused",
-            r"|denied|timeout|timed out|unhealthy|not ?ready|unavailable|unable|cannot|invalid|not found|pending|terminat",
-            r"|\b[45][0-9]{2}\b|unreachable|exited|killed|warn|no space|100%|错误|失败|异常|超时|拒绝|不可用|告警|崩溃|重启",
+            r"|denied|timeout|timed out|unhealthy|not ?ready|unavailable|unable|cannot|invalid|not found|pending|terminat(?:ed|ing)",
+            r"|\b[45][0-9]{2}\b|[^/]unreachable|exited|killed|warn|no space|100%|错误|失败|异常|超时|拒绝|不可用|告警|崩溃|重启",
         ))
     });
     TROUBLE.is_match(line.as_bytes())
