@@ -117,6 +117,22 @@ fn a_broken_record_is_named_and_the_rest_is_taken_in() {
 }
 
 #[test]
+fn a_session_that_went_on_is_said_so() {
+    let home = Home::new();
+    let server = home.serve(&[]);
+    let session = std::fs::read_to_string(examples().join("claude-code-session.jsonl")).unwrap();
+    let first = session.lines().take(9).collect::<Vec<_>>().join("\n");
+    let file = home.file("session.jsonl", &first);
+    home.json(&["import", file.to_str().unwrap()]);
+    home.file("session.jsonl", &session);
+    let report = home.json(&["import", file.to_str().unwrap()]);
+    assert_eq!((report["submitted"].as_u64(), report["already_there"].as_u64()), (Some(0), Some(0)));
+    let changed = &report["changed"][0];
+    assert!(changed["steps_then"].as_u64() < changed["steps_now"].as_u64(), "{report}");
+    drop(server);
+}
+
+#[test]
 fn the_demo_runs_by_itself() {
     let home = Home::new();
     let demo = home.json(&["demo"]);

@@ -13,6 +13,8 @@ pub(crate) struct Report {
     pub submitted: usize,
     /// Taken in by an earlier import.
     pub already_there: usize,
+    /// Taken in by an earlier import, and different now. A run is judged once; the earlier one stays.
+    pub changed: Vec<Changed>,
     /// Read, but not accepted by the server.
     pub refused: Vec<Refusal>,
     /// `None`: not waited for.
@@ -39,6 +41,13 @@ pub(crate) struct Broken {
 }
 
 #[derive(Debug, Serialize)]
+pub(crate) struct Changed {
+    pub trace_id: String,
+    pub steps_then: u32,
+    pub steps_now: u32,
+}
+
+#[derive(Debug, Serialize)]
 pub(crate) struct Refusal {
     pub path: String,
     pub trace_id: String,
@@ -59,7 +68,10 @@ impl Report {
                 file.broken.push(Broken { line: e.line, element: e.element, reason: e.reason });
             }
             Read::Unreadable(reason) => file.error = Some(reason),
-            Read::End(records) => file.records = records,
+            Read::End(records) => {
+                file.records = records;
+                file.broken.sort_by_key(|b| b.line);
+            }
             Read::Run(_) | Read::File { .. } => {}
         }
     }
@@ -99,6 +111,16 @@ impl Report {
                 let _ = writeln!(text, "{broken} {}:{}{element}: {}", file.path, b.line, b.reason);
             }
         }
+        for c in &self.changed {
+            let _ = writeln!(
+                text,
+                "{} {}: had {} steps when it was taken in and has {} now; a run is judged once, the earlier stays",
+                Style::Yellow.paint("changed"),
+                c.trace_id,
+                c.steps_then,
+                c.steps_now
+            );
+        }
         for r in &self.refused {
             let _ = writeln!(
                 text,
@@ -128,9 +150,10 @@ impl Report {
             format!("files      {} ({formats})\nrecords    {records}, {broken} broken\n", self.files.len());
         let _ = writeln!(
             text,
-            "runs       {runs}: {} submitted, {} already there, {} refused",
+            "runs       {runs}: {} submitted, {} already there, {} changed, {} refused",
             self.submitted,
             self.already_there,
+            self.changed.len(),
             self.refused.len()
         );
         match &self.verdicts {

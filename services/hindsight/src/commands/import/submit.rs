@@ -9,7 +9,11 @@ use hindsight_proto::{
 use hindsight_types::{Trajectory, Visibility};
 use tonic::Code;
 
-use super::{Progress, Report, files::Read, report::Refusal};
+use super::{
+    Progress, Report,
+    files::Read,
+    report::{Changed, Refusal},
+};
 use crate::failure::Failure;
 
 /// Runs on their way at a time.
@@ -20,11 +24,14 @@ const AT_ONCE: usize = 8;
 pub(super) struct Submitted {
     pub trace_id: String,
     pub user: String,
+    steps: u32,
 }
 
 enum Outcome {
     Submitted,
     AlreadyThere,
+    /// Taken in before with this number of steps.
+    Changed(u32),
     Refused(String),
 }
 
@@ -68,6 +75,9 @@ fn note(report: &mut Report, submitted: &mut Vec<Submitted>, file: usize, run: S
             submitted.push(run);
         }
         Outcome::AlreadyThere => report.already_there += 1,
+        Outcome::Changed(steps_then) => {
+            report.changed.push(Changed { trace_id: run.trace_id, steps_then, steps_now: run.steps })
+        }
         Outcome::Refused(reason) => {
             let path = report.path(file);
             report.refused.push(Refusal { path, trace_id: run.trace_id, reason });
@@ -84,10 +94,12 @@ async fn submit(
         Visibility::User(user) => user.to_string(),
         _ => String::new(),
     };
-    let asked = Submitted { trace_id: run.trace_id.to_string(), user };
-    let outcome = match is_there(client, &asked, run.steps.len()).await {
-        Ok(true) => Ok(Outcome::AlreadyThere),
-        Ok(false) => {
+    let steps = run.steps.len() as u32;
+    let asked = Submitted { trace_id: run.trace_id.to_string(), user, steps };
+    let outcome = match former(client, &asked).await {
+        Ok(Some(steps_then)) if steps_then == steps => Ok(Outcome::AlreadyThere),
+        Ok(Some(steps_then)) => Ok(Outcome::Changed(steps_then)),
+        Ok(None) => {
             let trajectory = Some(trajectory_to_proto(&run));
             let request = SubmitTrajectoryRequest { trajectory, ..SubmitTrajectoryRequest::default() };
             match client.submit_trajectory(request).await {
@@ -101,15 +113,13 @@ async fn submit(
     (file, asked, outcome)
 }
 
-/// Whether a run of this name and length was taken in before and came to an end. What still waits for
-/// steps is sent again, which completes it.
-async fn is_there(client: &Client, run: &Submitted, steps: usize) -> Result<bool, Error> {
+/// The number of steps of a run of this name that was taken in before and came to an end. What still
+/// waits for steps is sent again, which completes it.
+async fn former(client: &Client, run: &Submitted) -> Result<Option<u32>, Error> {
     let request = GetEvaluationRequest { trace_id: run.trace_id.clone(), user: run.user.clone() };
     match client.get_evaluation(request).await {
-        Ok(found) => Ok(found
-            .record
-            .is_some_and(|r| r.step_count as usize == steps && r.state() != EvaluationState::Waiting)),
-        Err(e) if e.code == Code::NotFound => Ok(false),
+        Ok(found) => Ok(found.record.filter(|r| r.state() != EvaluationState::Waiting).map(|r| r.step_count)),
+        Err(e) if e.code == Code::NotFound => Ok(None),
         Err(e) => Err(e),
     }
 }
