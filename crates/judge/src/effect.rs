@@ -60,8 +60,14 @@ pub(crate) fn classify_call(name: &str, detail: &str, arguments: Option<&Value>,
         return effect;
     }
     let command = command_of(detail, arguments);
-    if let Some(command) = command.filter(|_| verbs::is_runner(name)) {
-        return shell::classify(&format!("{} {command}", verbs::program(name)));
+    if let Some(command) = verbs::is_runner(name).then(|| command.or_else(|| query_of(arguments))).flatten() {
+        let program = verbs::program(name);
+        let named = program.is_empty() || command.split_whitespace().next() == Some(program.as_str());
+        return if named {
+            shell::classify(command)
+        } else {
+            shell::classify(&format!("{program} {command}"))
+        };
     }
     if let Some(effect) = verbs::of_name(name) {
         return effect;
@@ -79,6 +85,11 @@ pub(crate) fn command_of<'a>(detail: &'a str, arguments: Option<&'a Value>) -> O
     }
 }
 
+/// What a tool that runs statements takes as its query; elsewhere a query is a question.
+fn query_of(arguments: Option<&Value>) -> Option<&str> {
+    arguments?.get("query")?.as_str()
+}
+
 fn http_method(arguments: Option<&Value>) -> Option<Effect> {
     let map = arguments?.as_object()?;
     let method = map.get("method").or_else(|| map.get("http_method"))?.as_str()?;
@@ -89,6 +100,20 @@ fn http_method(arguments: Option<&Value>) -> Option<Effect> {
         "PATCH" => Some(Effect::Write(WriteKind::Change)),
         "DELETE" => Some(Effect::Write(WriteKind::Delete)),
         _ => None,
+    }
+}
+
+/// What a call is for: the tool, or, where the tool runs commands, the program and its verb.
+pub(crate) fn purpose(step: &Step) -> String {
+    let arguments = serde_json::from_str::<Value>(&step.action_detail).ok();
+    match command_of(&step.action_detail, arguments.as_ref()).filter(|_| verbs::is_runner(&step.action_name))
+    {
+        Some(command) => {
+            let program = verbs::program(&step.action_name);
+            let named = command.split_whitespace().next() == Some(program.as_str());
+            shell::purpose(&if named { command.to_owned() } else { format!("{program} {command}") })
+        }
+        None => step.action_name.clone(),
     }
 }
 

@@ -39,10 +39,11 @@ static VARIABLE: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
 
 static TROUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?ix)\b(error|errors|exception|fail(ed|ure|s|ing)?|fatal|panic(ked)?|traceback|denied|refused|timed?\s?out|
+        r"(?ix)\b(fail(ed|ure|s|ing)?|fatal|panic(ked)?|traceback|denied|refused|timed?\s?out|
         not\ found|no\ such|cannot|can't|unable|invalid|unhealthy|crash\w*|oom\w*|killed|unavailable|unauthorized|forbidden|
-        conflict|exceed(ed|s)?|exhausted|no\ space|missing|unknown|rejected|degraded|back-?off\w*|evicted|(http|status|code)[\ :=]{1,3}5\d\d)\b
-        |错误|失败|异常|超时|拒绝|不存在|无法|找不到|崩溃|已满|不足|告警|不可用|冲突|无效|报错",
+        conflict|exceed(ed|s)?|exhausted|no\ space|missing|unknown|rejected|degraded|evicted|restarting|exited
+        |\w*(crash-?loop|back-?off|err\w*pull|not-?ready)\w*|(http|status|code)[\ :=]{1,3}5\d\d)\b
+        |\b\w*(error|exception)s?([^\w./]|$)|\b9\d\s?%|错误|失败|异常|超时|拒绝|不存在|无法|找不到|崩溃|已满|不足|告警|不可用|冲突|无效|报错",
     )
     .ok()
 });
@@ -50,6 +51,11 @@ static TROUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Whether a line speaks of trouble.
 pub(crate) fn is_trouble(line: &str) -> bool {
     TROUBLE.as_ref().is_some_and(|r| r.is_match(line))
+}
+
+/// The word by which a line speaks of trouble; empty when it does not.
+pub(crate) fn word_of_trouble(line: &str) -> &str {
+    TROUBLE.as_ref().and_then(|r| r.find(line)).map_or("", |m| m.as_str())
 }
 
 /// Text with ids, numbers, times, addresses and paths replaced by their kind, and white space squeezed.
@@ -78,17 +84,19 @@ pub(crate) fn undated(line: &str) -> String {
 /// traceback its last; else the first line. Of JSON, the field.
 pub fn error_message(observation: &str) -> Cow<'_, str> {
     let searched = head(observation, SEARCHED);
-    if searched.contains("Traceback (most recent call last)") {
-        let last = searched.lines().rev().map(str::trim).find(|l| !l.is_empty() && is_trouble(l));
-        return Cow::Borrowed(last.unwrap_or_default());
-    }
     let first = searched.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or_default();
     trouble(observation).unwrap_or(Cow::Borrowed(first))
 }
 
-/// The first line, or field of JSON, that speaks of trouble.
+/// The first line, or field of JSON, that speaks of trouble; the last after a traceback.
 pub(crate) fn trouble(observation: &str) -> Option<Cow<'_, str>> {
-    lines(observation).into_iter().find(|l| is_trouble(l))
+    let mut lines = lines(observation).into_iter().filter(|l| is_trouble(l));
+    let first = lines.next()?;
+    if first.starts_with("Traceback (most recent call last)") {
+        lines.last().or(Some(first))
+    } else {
+        Some(first)
+    }
 }
 
 /// The lines of a text; of JSON, its fields as `key: value`. Fields that are empty, or say that nothing is

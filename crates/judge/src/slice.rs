@@ -6,11 +6,13 @@
 
 mod ending;
 mod fate;
+mod ineffective;
 mod label;
 mod provenance;
 mod reach;
 mod rut;
 mod view;
+mod words;
 
 use hindsight_types::{OutcomeStatus, StepEvaluation, Trajectory};
 
@@ -32,7 +34,7 @@ pub fn judge(t: &Trajectory) -> Slice {
     let said = tokens.of_prose(&t.outcome.conclusion);
     let provenance = provenance::Provenance::build(&t.task_description, &views, &tokens);
     let ending = ending::Ending::of(t, &views);
-    let fates = fate::trace(&views, &provenance, ending.status == OutcomeStatus::Success);
+    let fates = fate::trace(&views, &provenance, &tokens, ending.status == OutcomeStatus::Success);
     let reach = reach::Reach::walk(&views, &provenance, &fates, &ending, &said, &tokens);
     let steps = label::all(&views, &provenance, &fates, &ending, &reach, &tokens);
     Slice { steps, work: provenance.work + reach.work }

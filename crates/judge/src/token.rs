@@ -50,19 +50,23 @@ impl Tokens {
         self.collect(text, |w| w.is_salient() || (w.is_name() && (short || !w.opens_sentence)))
     }
 
+    /// Distinct tokens, those that hardly come up by chance first.
     fn collect(&mut self, text: &str, keep: impl FnMut(&Word<'_>) -> bool) -> Vec<TokenId> {
         let mut seen = HashSet::new();
-        let mut out = Vec::new();
+        let (mut salient, mut others) = (Vec::new(), Vec::new());
         for word in Words::new(text).filter(keep) {
-            let id = self.intern(word.text);
-            if seen.insert(id) {
-                out.push(id);
+            for text in [Some(word.text), last_part(word.text)].into_iter().flatten() {
+                let id = self.intern(text);
+                if seen.insert(id) {
+                    if word.is_salient() { salient.push(id) } else { others.push(id) }
+                }
             }
-            if out.len() >= PER_STEP {
+            if seen.len() >= PER_STEP {
                 break;
             }
         }
-        out
+        salient.append(&mut others);
+        salient
     }
 
     /// Calls `found` for every known token in `text`, and returns how many words were looked at.
@@ -72,8 +76,12 @@ impl Tokens {
             looked += 1;
             if word.cjk {
                 looked += self.scan_cjk(word.text, &mut found);
-            } else if let Some(id) = self.ids.get(&word.text.to_lowercase()) {
-                found(*id);
+            } else {
+                for text in [Some(word.text), last_part(word.text)].into_iter().flatten() {
+                    if let Some(id) = self.ids.get(&text.to_lowercase()) {
+                        found(*id);
+                    }
+                }
             }
         }
         looked
@@ -93,6 +101,12 @@ impl Tokens {
         }
         looked
     }
+}
+
+/// The name in `kind/name`, as in `deploy/web`. Paths have none.
+fn last_part(text: &str) -> Option<&str> {
+    let (kind, name) = text.split_once('/')?;
+    (!kind.is_empty() && name.len() >= 3 && !name.contains('/')).then_some(name)
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use hindsight_types::{ActionType, Evaluation, FailurePattern, MemoryId, StepLabel, Timestamp, Trajectory};
 
-use crate::effect::{self, Effect};
+use crate::effect;
 use crate::signature;
 
 use super::phrase::{self, Judged};
@@ -63,29 +63,20 @@ pub(super) fn episodes<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Vec
     out
 }
 
-/// What led to success after a failure: the next call of the same tool that was necessary, with the
-/// necessary changes before it; or, where the tool was not used again, the next necessary change.
+/// What led to success after a failure: the next call for the same purpose that was necessary, with the
+/// necessary changes before it; or, where there was none, the next necessary change.
 fn remedy<'a>(all: &[Judged<'a>], failed: usize) -> Vec<Judged<'a>> {
     let later = all.get(failed + 1..all.len().min(failed + 1 + HORIZON)).unwrap_or_default();
     let needed = |j: &&Judged<'a>| {
         j.verdict.label == StepLabel::Necessary && j.step.action_type == ActionType::ToolCall
     };
-    let tool = &all[failed].step.action_name;
-    let same_tool = later.iter().position(|j| j.step.action_name == *tool && needed(&j) && !is_think(j));
-    let worked =
-        same_tool.or_else(|| later.iter().position(|j| needed(&j) && effect::classify(j.step).is_write()));
-    let Some(worked) = worked else { return Vec::new() };
-    let mut path: Vec<Judged<'a>> = later[..worked]
-        .iter()
-        .filter(|j| needed(j) && effect::classify(j.step).is_write())
-        .copied()
-        .collect();
+    let changes = |j: &&Judged<'a>| needed(j) && effect::classify(j.step).is_write();
+    let purpose = effect::purpose(all[failed].step);
+    let again = later.iter().position(|j| needed(&j) && effect::purpose(j.step) == purpose);
+    let Some(worked) = again.or_else(|| later.iter().position(|j| changes(&j))) else { return Vec::new() };
+    let mut path: Vec<Judged<'a>> = later[..worked].iter().filter(changes).copied().collect();
     path.push(later[worked]);
     path.split_off(path.len().saturating_sub(REMEDY))
-}
-
-fn is_think(j: &Judged<'_>) -> bool {
-    effect::classify(j.step) == Effect::Think
 }
 
 pub(super) fn patterns(t: &Trajectory, episodes: &[Episode<'_>], now: Timestamp) -> Vec<FailurePattern> {

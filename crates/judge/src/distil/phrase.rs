@@ -77,6 +77,15 @@ pub(super) fn status(status: OutcomeStatus, chinese: bool) -> &'static str {
     }
 }
 
+/// The first line that says something: the heading of a table does not.
+pub(super) fn first_line(text: &str) -> &str {
+    let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
+    let heading =
+        |l: &&str| l.chars().any(char::is_alphabetic) && !l.chars().any(|c| c.is_lowercase() || is_wide(c));
+    let mut lines = lines.skip_while(heading);
+    lines.next().or_else(|| text.lines().next()).unwrap_or_default()
+}
+
 /// Characters that stand for a word or a syllable by themselves.
 pub(super) fn is_wide(c: char) -> bool {
     c as u32 >= 0x3040 && c.is_alphabetic()

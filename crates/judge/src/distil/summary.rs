@@ -130,7 +130,7 @@ fn list(
 /// A call, the first thing it brought, and why it was needed.
 fn done(j: &Judged<'_>, detail: &Detail, reasons: bool) -> String {
     let mut told = phrase::call(j.step, detail.call);
-    let seen = phrase::short(&signature::error_message(&j.step.observation), detail.seen);
+    let seen = phrase::short(phrase::first_line(&j.step.observation), detail.seen);
     if !seen.is_empty() && detail.seen > 0 {
         told = format!("{told} → {seen}");
     }

@@ -10,6 +10,9 @@ const PREFIXES: &str = "sudo time timeout nohup exec env command watch";
 const READ_SUBVERBS: &str = "get describe logs log top status diff show blame fetch ls ps images inspect stats events \
     history list version info explain api-resources cluster-info can-i search view cat is-active is-enabled \
     list-units rev-parse branch remote config-view template lint plan validate output port wait";
+/// Programs whose first plain word is a sub-command.
+const SUBCOMMANDS: &str = "kubectl docker git helm systemctl service aws gcloud az terraform podman npm pip pip3 \
+    apt apt-get yum brew crictl docker-compose supervisorctl pm2 cargo redis-cli rabbitmqctl consul nomad";
 /// Sub-commands that only name a group; the verb comes after them.
 const GROUPS: &str =
     "rollout compose container image volume network system pod deployment stack service node auth";
@@ -21,6 +24,9 @@ pub(super) fn classify(line: &str) -> Effect {
 
 /// `None` when no part of the line has a verb that is known.
 pub(super) fn classify_known(line: &str) -> Option<Effect> {
+    if let Some(effect) = statement(line).filter(|_| starts_sql(line)) {
+        return Some(effect);
+    }
     let mut found = None;
     for part in line.split(['\n', ';', '|', '&']).map(str::trim).filter(|p| !p.is_empty()).take(200) {
         match part_effect(part) {
@@ -49,11 +55,12 @@ fn part_effect(part: &str) -> Option<Effect> {
         }
         "find" if rest.contains(&"-delete") => Some(Effect::Write(WriteKind::Delete)),
         "curl" | "http" => Some(curl(&rest)),
-        "kubectl" | "docker" | "git" | "helm" | "systemctl" | "service" | "aws" | "gcloud" | "az"
-        | "terraform" | "podman" | "npm" | "pip" | "pip3" | "apt" | "apt-get" | "yum" | "brew" | "crictl"
-        | "docker-compose" | "supervisorctl" | "pm2" | "cargo" | "redis-cli" | "rabbitmqctl" | "consul"
-        | "nomad" => Some(subcommand(&rest)),
-        "select" | "show" | "explain" | "with" => Some(Effect::Read),
+        "kubectl" if deletes_pod(&rest) => Some(Effect::Write(WriteKind::Act)),
+        p if listed(SUBCOMMANDS, p) => Some(subcommand(&rest)),
+        "psql" | "mysql" | "sqlite3" | "mariadb" => statement(part).or(Some(Effect::Read)),
+        "journalctl" if rest.iter().any(|w| w.starts_with("--vacuum") || *w == "--rotate") => {
+            Some(Effect::Write(WriteKind::Delete))
+        }
         p if listed(READERS, p) => Some(Effect::Read),
         p => verbs::of_word(p).or_else(|| verbs::of_name(p)),
     }
@@ -113,6 +120,60 @@ fn subcommand(rest: &[&str]) -> Effect {
         }
     }
     Effect::Read
+}
+
+/// A pod that is deleted is made anew by its controller: a restart.
+fn deletes_pod(rest: &[&str]) -> bool {
+    let at = rest.iter().position(|w| *w == "delete");
+    let what = at.and_then(|at| rest.get(at + 1)).map(|w| w.split('/').next().unwrap_or_default());
+    matches!(what, Some("pod" | "pods" | "po"))
+}
+
+const SQL_READS: &str = "select show explain with describe desc pragma";
+const SQL_WRITES: &str = "insert update delete create drop alter truncate replace grant revoke vacuum merge";
+
+fn starts_sql(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default().to_lowercase();
+    listed(SQL_READS, &first)
+}
+
+/// The effect of the SQL statement in a line. A `SELECT` reads, unless it calls a function that acts, such as
+/// `pg_terminate_backend(…)`.
+fn statement(line: &str) -> Option<Effect> {
+    let mut words = line.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '('));
+    let verb = words.find_map(|w| {
+        let w = w.to_lowercase();
+        (listed(SQL_READS, &w) || listed(SQL_WRITES, &w)).then_some(w)
+    })?;
+    if listed(SQL_WRITES, &verb) {
+        return verbs::of_word(&verb).filter(|e| e.is_write()).or(Some(Effect::Write(WriteKind::Change)));
+    }
+    let names = line
+        .split('(')
+        .filter_map(|before| before.split(|c: char| !(c.is_alphanumeric() || c == '_')).next_back());
+    let acts = names.flat_map(verbs::words).filter_map(|w| verbs::of_word(&w));
+    acts.into_iter()
+        .find(|e| matches!(e, Effect::Write(WriteKind::Delete | WriteKind::Act)))
+        .or(Some(Effect::Read))
+}
+
+/// What a command line is for: its program and its verb, as in `kubectl rollout status`.
+pub(super) fn purpose(line: &str) -> String {
+    let words = line.split_whitespace().skip_while(|w| listed(PREFIXES, w) || w.contains('='));
+    let words: Vec<&str> = words.take(16).collect();
+    let value_of_option = |at: usize| at > 0 && listed(VALUED, words[at - 1]);
+    let plain = words.iter().enumerate().filter(|(at, w)| !w.starts_with('-') && !value_of_option(*at));
+    let mut out: Vec<&str> = Vec::new();
+    for (_, word) in plain {
+        out.push(word);
+        if out.len() > 1 && !listed(GROUPS, word) {
+            break;
+        }
+    }
+    if words.first().is_some_and(|w| !listed(SUBCOMMANDS, w)) {
+        out.truncate(1);
+    }
+    out.join(" ")
 }
 
 fn listed(list: &str, word: &str) -> bool {

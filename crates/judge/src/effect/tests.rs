@@ -45,7 +45,7 @@ fn the_name_tells(#[case] name: &str, #[case] expected: Effect) {
 
 #[rstest]
 #[case("kubectl get pods -n pay", Effect::Read)]
-#[case("kubectl -n pay delete pod web-1", Effect::Write(WriteKind::Delete))]
+#[case("kubectl -n pay delete secret regcred", Effect::Write(WriteKind::Delete))]
 #[case("kubectl rollout undo deployment/web", Effect::Write(WriteKind::Undo))]
 #[case("kubectl rollout status deployment/web", Effect::Read)]
 #[case("docker ps -a", Effect::Read)]
@@ -66,6 +66,11 @@ fn the_name_tells(#[case] name: &str, #[case] expected: Effect) {
 #[case("find /var/log -name '*.gz' -delete", Effect::Write(WriteKind::Delete))]
 #[case("SELECT * FROM orders", Effect::Read)]
 #[case("UPDATE orders SET state = 'paid' WHERE id = 7", Effect::Write(WriteKind::Change))]
+#[case("SELECT id\nFROM orders\nORDER BY id", Effect::Read)]
+#[case("SELECT pg_terminate_backend(4711)", Effect::Write(WriteKind::Delete))]
+#[case("psql -c 'UPDATE orders SET state = 1'", Effect::Write(WriteKind::Change))]
+#[case("kubectl -n shop delete pod web-1", Effect::Write(WriteKind::Act))]
+#[case("journalctl --vacuum-size=200M", Effect::Write(WriteKind::Delete))]
 #[case("python3 check.py", Effect::Read)]
 fn the_command_tells(#[case] command: &str, #[case] expected: Effect) {
     let keyed = serde_json::json!({ "command": command }).to_string();
@@ -89,6 +94,9 @@ fn the_method_and_the_result_tell_where_the_name_does_not() {
         Effect::Write(WriteKind::Create)
     );
     assert_eq!(effect("http_call", r#"{"method":"GET","url":"http://a/b"}"#, ""), Effect::Read);
+    let query = r#"{"database":"shop","query":"DELETE FROM carts WHERE id = 3"}"#;
+    assert_eq!(effect("sql_query", query, ""), Effect::Write(WriteKind::Delete));
+    assert_eq!(effect("search", r#"{"query":"delete from carts"}"#, ""), Effect::Read);
     assert_eq!(effect("frobnicate", "{}", "The record has been updated."), Effect::Write(WriteKind::Change));
     assert_eq!(effect("处理", "{}", "修改成功"), Effect::Write(WriteKind::Change));
 }
@@ -97,4 +105,12 @@ fn the_method_and_the_result_tell_where_the_name_does_not() {
 fn nouns_are_what_is_acted_on() {
     assert_eq!(nouns("cancelReservation"), ["reservation"]);
     assert_eq!(nouns("get_user_details"), ["user", "details"]);
+}
+
+#[rstest]
+#[case("kubectl -n shop rollout status deploy/web --timeout=30s", "kubectl rollout status")]
+#[case("sudo systemctl restart mysql", "systemctl restart")]
+#[case("curl -sS http://test-01:8080/healthz", "curl")]
+fn the_purpose_of_a_command_is_its_program_and_verb(#[case] command: &str, #[case] expected: &str) {
+    assert_eq!(super::shell::purpose(command), expected);
 }

@@ -46,3 +46,21 @@ fn a_signature_is_a_fixed_point() {
         assert!(normalise(text).len() <= 2 * text.len());
     }
 }
+
+#[test]
+fn every_pattern_compiles() {
+    assert_eq!(super::VARIABLE.len(), 12);
+    assert!(super::TROUBLE.is_some() && super::TIME.is_some());
+}
+
+#[rstest]
+#[case("KeyError: 'DSN'", true)]
+#[case("web-1 0/1 CrashLoopBackOff", true)]
+#[case("/dev/sda1 97% /", true)]
+#[case("服务异常", true)]
+#[case("-rw-r--r-- 1 www 2.9G error.log", false)]
+#[case("price 512, seats 14", false)]
+#[case("all 12 checks passed", false)]
+fn trouble_is_told_from_what_only_looks_like_it(#[case] line: &str, #[case] expected: bool) {
+    assert_eq!(super::is_trouble(line), expected);
+}

@@ -3,12 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::effect::{Effect, WriteKind};
-use crate::signature;
-use crate::token::TokenId;
+use crate::token::{TokenId, Tokens};
 
 use super::provenance::{Provenance, Why};
-use super::rut;
 use super::view::View;
+use super::{ineffective, rut, words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -44,7 +43,7 @@ pub(super) struct Fates {
 }
 
 /// `solved`: the run is known to have succeeded.
-pub(super) fn trace(views: &[View<'_>], provenance: &Provenance, solved: bool) -> Fates {
+pub(super) fn trace(views: &[View<'_>], provenance: &Provenance, tokens: &Tokens, solved: bool) -> Fates {
     let mut book = Book::default();
     let mut fates = Fates { of: vec![Fate::Stands; views.len()], undoes: HashMap::new() };
     for (at, view) in views.iter().enumerate().filter(|(_, v)| v.is_tool() && !v.failed()) {
@@ -62,9 +61,9 @@ pub(super) fn trace(views: &[View<'_>], provenance: &Provenance, solved: bool) -
         }
         book.see(at, view);
     }
-    mark_ineffective(views, solved, &mut fates.of);
-    mark_rejected(views, &mut fates.of);
-    mark_refused(views, &mut fates.of);
+    ineffective::mark(views, tokens, solved, &mut fates.of);
+    words::mark_rejected(views, &mut fates.of);
+    words::mark_refused(views, &mut fates.of);
     rut::mark(views, &mut fates.of);
     fates
 }
@@ -190,74 +189,6 @@ impl Book {
     }
 }
 
-/// Words that say the act before them was wrong: the user's answer to it, or what the agent thinks of it later.
-fn mark_rejected(views: &[View<'_>], fates: &mut [Fate]) {
-    const BY_USER: [&str; 9] = [
-        "that's wrong",
-        "that is wrong",
-        "that was the wrong",
-        "not what i asked",
-        "not what i wanted",
-        "i didn't ask",
-        "i did not ask",
-        "弄错了",
-        "不是我要的",
-    ];
-    const BY_AGENT: [&str; 8] = [
-        "was a mistake",
-        "by mistake",
-        "was the wrong",
-        "was not the cause",
-        "wasn't the cause",
-        "made it worse",
-        "搞错了",
-        "不是根因",
-    ];
-    let mut last: Option<usize> = None;
-    let mut fresh = false;
-    for (at, view) in views.iter().enumerate() {
-        // What an agent thinks before it acts is about what it did before.
-        let words = if view.is_tool() { &view.step.reflection } else { &view.step.action_detail };
-        let lower = signature::head(words, 2_000).to_lowercase();
-        let wrong = match (view.is_user(), fresh) {
-            (true, false) => false,
-            (true, true) => BY_USER.iter().any(|w| lower.contains(w)),
-            (false, _) => BY_AGENT.iter().any(|w| lower.contains(w)),
-        };
-        if let Some(act) = last.filter(|act| wrong && fates[*act] == Fate::Stands) {
-            fates[act] = Fate::Rejected(at);
-        }
-        if view.is_tool() || view.is_user() {
-            fresh = view.writes().is_some();
-        }
-        if view.writes().is_some() {
-            last = Some(at);
-        }
-    }
-}
-
-/// Words answered by a machine that found no act in them.
-fn mark_refused(views: &[View<'_>], fates: &mut [Fate]) {
-    const REFUSALS: [&str; 10] = [
-        "no effective tool call",
-        "no valid tool call",
-        "no tool call",
-        "not formatted correctly",
-        "invalid format",
-        "could not parse",
-        "failed to parse",
-        "please call a tool",
-        "未检测到工具调用",
-        "格式错误",
-    ];
-    for (at, pair) in views.windows(2).enumerate() {
-        let answer = signature::head(&pair[1].step.action_detail, 500).to_lowercase();
-        if pair[0].is_words() && pair[1].is_user() && REFUSALS.iter().any(|r| answer.contains(r)) {
-            fates[at] = Fate::Refused(at + 1);
-        }
-    }
-}
-
 fn says_no_change(result: &str) -> bool {
     const WORDS: [&str; 14] = [
         "no change",
@@ -280,60 +211,4 @@ fn says_no_change(result: &str) -> bool {
     }
     let lower = result.to_lowercase();
     WORDS.iter().any(|w| lower.contains(w))
-}
-
-/// An act that leaves nothing lasting (a restart, a retry) did nothing when the trouble seen before it was
-/// seen again before anything else was done, and it took something else, or nothing helped at all.
-fn mark_ineffective(views: &[View<'_>], solved: bool, fates: &mut [Fate]) {
-    let mut seen = Troubles::default();
-    let mut acts: Vec<usize> = Vec::new();
-    let mut still: Vec<(usize, usize)> = Vec::new();
-    let mut done: HashMap<TokenId, usize> = HashMap::new();
-    let mut last_trouble = None;
-    for (at, view) in views.iter().enumerate().filter(|(_, v)| v.is_tool()) {
-        if !view.troubles.is_empty() {
-            last_trouble = Some(at);
-        }
-        if seen.learn(view) {
-            still.extend(acts.drain(..).map(|act| (act, at)));
-        }
-        match view.writes() {
-            Some(WriteKind::Act) if fates[at] == Fate::Stands => {
-                acts.push(at);
-                // Trouble came after it, and it was done again to the same thing.
-                let before = view.target.iter().filter_map(|t| done.insert(*t, at)).max();
-                let same = before.filter(|b| views[*b].target.iter().all(|t| view.target.contains(t)));
-                still.extend(same.zip(last_trouble).filter(|(b, trouble)| trouble > b));
-            }
-            Some(_) => acts.clear(),
-            None => {}
-        }
-    }
-    let last_write = views.iter().rposition(|v| v.writes().is_some());
-    for (act, again) in still {
-        if last_write > Some(again) || (!solved && last_trouble == Some(again)) {
-            fates[act] = Fate::NoEffect(again);
-        }
-    }
-}
-
-/// Lines of trouble seen so far.
-#[derive(Default)]
-struct Troubles {
-    kinds: HashSet<u64>,
-    dated: HashSet<u64>,
-}
-
-impl Troubles {
-    /// Whether a step shows trouble that was there before it. A line that a log merely prints a second time,
-    /// with its old date, does not count.
-    fn learn(&mut self, view: &View<'_>) -> bool {
-        let mut again = false;
-        for trouble in &view.troubles {
-            let old = trouble.dated.is_some_and(|line| !self.dated.insert(line));
-            again |= !old && self.kinds.contains(&trouble.kind);
-        }
-        self.kinds.extend(view.troubles.iter().map(|t| t.kind));
-        again
-    }
 }

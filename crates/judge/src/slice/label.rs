@@ -113,11 +113,10 @@ impl Judge<'_, '_> {
             Fate::Rejected(by) => {
                 (StepLabel::Misleading, 0.75, format!("{} says that it was wrong", named(by)))
             }
-            Fate::NoEffect(seen) => (
-                StepLabel::Redundant,
-                0.75,
-                format!("{} still saw the trouble that was there before it", named(seen)),
-            ),
+            Fate::NoEffect(seen) => {
+                let who = if seen == at { "its own result".to_owned() } else { named(seen) };
+                (StepLabel::Redundant, 0.75, format!("{who} still shows the trouble it was meant to end"))
+            }
         };
         Some(Verdict::new(label, confidence, rationale))
     }
@@ -177,6 +176,7 @@ impl Judge<'_, '_> {
                 let confidence = if self.standing > 1 { 0.5 } else { 0.7 };
                 let suspects = match self.standing {
                     1 => "no other change does".to_owned(),
+                    2 => "one other does too".to_owned(),
                     n => format!("{} others do too", n - 1),
                 };
                 Verdict::new(

@@ -79,7 +79,9 @@ impl Reach {
         let read =
             |at: &usize| views[*at].effect == Effect::Read && views[*at].is_tool() && !views[*at].failed();
         if let Some(write) = views.iter().rposition(|v| v.writes().is_some()) {
-            let about = |at: &usize| looks_at(&views[*at], &views[write], tokens);
+            // With nobody speaking in between, every look after the last change is a look at what it did.
+            let alone = !views[write..end].iter().any(View::is_user);
+            let about = |at: &usize| alone || views[*at].looks_at(&views[write], tokens);
             return (write + 1..end).filter(read).filter(about).map(|at| (at, Via::Checks(write))).collect();
         }
         if views.iter().zip(&self.via).any(|(v, via)| v.is_tool() && via.is_some()) {
@@ -102,13 +104,4 @@ fn roots(
     roots.extend((0..views.len()).filter(standing).map(|at| (at, Via::Stands)));
     roots.extend(said.iter().filter_map(|t| provenance.shown_by(*t).map(|at| (at, Via::Result(*t)))));
     roots
-}
-
-/// Whether a read looks at what a write changed: the same thing, a folder around it, or everything.
-fn looks_at(read: &View<'_>, write: &View<'_>, tokens: &Tokens) -> bool {
-    let around = |t: &TokenId| {
-        let folder = tokens.text(*t);
-        folder.contains('/') && write.target.iter().any(|w| tokens.text(*w).starts_with(folder))
-    };
-    read.target.is_empty() || read.target.iter().any(|t| write.target.contains(t) || around(t))
 }

@@ -53,7 +53,7 @@ fn troubles(observation: &str) -> Vec<Trouble> {
             let line = signature::head(&line, 400);
             let normal = signature::normalise(line);
             let dated = normal.contains("<time>").then(|| canon::hash_of(line));
-            Trouble { kind: canon::hash_of(normal), dated }
+            Trouble { kind: canon::hash_of((normal, signature::word_of_trouble(line))), dated }
         })
         .collect()
 }
@@ -132,6 +132,15 @@ impl<'t> View<'t> {
             Effect::Write(kind) if !self.failed() => Some(kind),
             _ => None,
         }
+    }
+
+    /// Whether a step looks at what a change was made to: the same thing, a folder around it, or everything.
+    pub(super) fn looks_at(&self, write: &View<'_>, tokens: &Tokens) -> bool {
+        let around = |t: &TokenId| {
+            let folder = tokens.text(*t);
+            folder.contains('/') && write.target.iter().any(|w| tokens.text(*w).starts_with(folder))
+        };
+        self.target.is_empty() || self.target.iter().any(|t| write.target.contains(t) || around(t))
     }
 
     /// How the step is named in a rationale: `step 7 (cancel_reservation)`.

@@ -213,3 +213,30 @@ fn a_check_counts_where_the_conclusion_is_no_step_of_its_own() {
     t.outcome.conclusion = "It answers again.".to_owned();
     assert_eq!(labels(&t), "NN");
 }
+
+#[test]
+fn a_restart_after_which_its_thing_is_in_trouble_did_not_help() {
+    let t = run("The indexer crashes")
+        .call("kubectl", r#"{"command":"rollout restart deploy/indexer"}"#, "restarted")
+        .call("kubectl", r#"{"command":"get pods -l app=indexer"}"#, "indexer-84b6-x 0/1 CrashLoopBackOff 3")
+        .call("kubectl", r#"{"command":"set resources deploy/indexer --limits=memory=2Gi"}"#, "updated")
+        .call("kubectl", r#"{"command":"rollout status deploy/indexer"}"#, "successfully rolled out")
+        .says("It runs with more memory.")
+        .succeeded();
+    assert_eq!(labels(&t), "RNNNN");
+}
+
+#[test]
+fn a_removal_after_which_the_very_same_trouble_is_seen_did_not_help() {
+    let disk = |used: u32| format!("/dev/sda1 100G {used}%");
+    let t = |after: u32| {
+        run("Disk alarm")
+            .call("shell", r#"{"command":"df -h /"}"#, &disk(97))
+            .call("shell", r#"{"command":"rm -r /var/cache/apt"}"#, "")
+            .call("shell", r#"{"command":"df -h / --total"}"#, &disk(after))
+            .call("shell", r#"{"command":"truncate -s 0 /var/log/huge.log"}"#, "")
+            .succeeded()
+    };
+    assert_eq!(labels(&t(97)).chars().nth(1), Some('R'));
+    assert_eq!(labels(&t(93)).chars().nth(1), Some('N'));
+}
