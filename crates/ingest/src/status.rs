@@ -38,6 +38,8 @@ static REPORT: LazyLock<Regex> = LazyLock::new(|| {
         r"|traceback \(most recent call last\)|unhandled exception|segmentation fault|permission denied|access denied",
         r"|no such file or directory|command not found|connection refused|unknown (?:command|flag|option|tool)\b",
         r"|(?:[\w.]*\.)?[a-z]\w*(?:error|exception)(?:\s*(?::|：)|\s*$)|err!|npm err!)",
+        r"|^.{0,200}\bfailed with (?:return|exit) (?:code|status) [1-9]|^\s*invalid (?:argument|input|parameter|request|syntax|option|command)",
+        r"|^(?:the |your |this )?[\w ]{0,60}\b(?:has introduced|encountered|raised|resulted in|ended with)\b.{0,30}\b(?:error|exception|failure)",
         r"|^\s*(?:-?bash|sh|zsh|/bin/\w+|cat|ls|cd|grep|python3?|curl|ssh|git|tar|rm|cp|mv|docker|find|make)\s*:\s*(?:line [0-9]+: )?(?:\([0-9]+\) )?.{0,200}(?:not found|no such|denied|cannot|could ?n.t|failed|refused|invalid|error|fatal|timed out|is not)",
         r"|^\s*(?:\[|【|（)?(?:错误|出错|失败|异常|报错|致命错误|执行失败|操作失败|请求失败|调用失败|连接失败|权限不足|未找到|找不到)(?:\]|】|）)?(?:\s|:|：|,|，|。|!|！|$)",
         r"|^\s*(?:无法|不能|未能)(?:连接|访问|找到|打开|读取|写入|创建|执行|解析|启动|获取)",

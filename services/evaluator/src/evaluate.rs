@@ -41,7 +41,7 @@ pub(crate) fn memories(judged: JudgedTrajectory) -> Vec<Memory> {
     memories.push(Memory::Experience(Box::new(Experience {
         id: MemoryId::experience(&t.scope.tenant, &t.trace_id),
         entities: names(&t, &evaluation.steps),
-        trajectory: digest::trajectory(&t),
+        trajectory: digest::trajectory(t),
         evaluation,
     })));
     memories

@@ -18,35 +18,19 @@ const LEAST_BYTES: usize = 96;
 
 /// The run with each observation digested and long arguments cut; a call that repeats the one before it
 /// refers to it. Steps keep their index, so an evaluation of the whole run fits the digest.
-pub fn trajectory(t: &Trajectory) -> Trajectory {
+pub fn trajectory(mut t: Trajectory) -> Trajectory {
     let share = RUN_BYTES / t.steps.len().max(1);
     let budget = share.clamp(LEAST_BYTES, OBSERVATION_BYTES);
-    let mut steps: Vec<Step> = t.steps.iter().map(|s| step(s, budget)).collect();
-    for i in (1..t.steps.len()).rev() {
-        let (before, now) = (&t.steps[i - 1], &t.steps[i]);
-        if repeats(before, now) {
-            steps[i].observation = format!("same as step {}", before.step_index);
-        }
+    let repeats: Vec<bool> = t.steps.windows(2).map(|pair| repeats(&pair[0], &pair[1])).collect();
+    for step in &mut t.steps {
+        shorten(&mut step.action_detail, budget, head_and_tail);
+        shorten(&mut step.observation, budget, observation);
+        shorten(&mut step.reflection, budget, head_and_tail);
     }
-    Trajectory { steps, ..Trajectory::clone(&without_steps(t)) }
-}
-
-fn without_steps(t: &Trajectory) -> Trajectory {
-    Trajectory {
-        trace_id: t.trace_id.clone(),
-        scope: t.scope.clone(),
-        session: t.session.clone(),
-        user: t.user.clone(),
-        agent: t.agent.clone(),
-        task_type: t.task_type.clone(),
-        task_description: t.task_description.clone(),
-        steps: Vec::new(),
-        outcome: t.outcome.clone(),
-        environment: t.environment.clone(),
-        receipts: t.receipts.clone(),
-        started_at: t.started_at,
-        ended_at: t.ended_at,
+    for i in (1..t.steps.len()).filter(|i| repeats[i - 1]) {
+        t.steps[i].observation = format!("same as step {}", t.steps[i - 1].step_index);
     }
+    t
 }
 
 fn repeats(a: &Step, b: &Step) -> bool {
@@ -55,19 +39,9 @@ fn repeats(a: &Step, b: &Step) -> bool {
             == (&b.action_name, &b.action_detail, &b.observation)
 }
 
-fn step(s: &Step, budget: usize) -> Step {
-    Step {
-        step_index: s.step_index,
-        action_type: s.action_type,
-        action_name: s.action_name.clone(),
-        action_detail: head_and_tail(&s.action_detail, budget).into_owned(),
-        observation: observation(&s.observation, budget).into_owned(),
-        status: s.status,
-        decision: s.decision.clone(),
-        reflection: head_and_tail(&s.reflection, budget).into_owned(),
-        agent: s.agent.clone(),
-        started_at: s.started_at,
-        ended_at: s.ended_at,
+fn shorten(text: &mut String, budget: usize, how: impl Fn(&str, usize) -> Cow<'_, str>) {
+    if let Cow::Owned(shorter) = how(text, budget) {
+        *text = shorter;
     }
 }
 

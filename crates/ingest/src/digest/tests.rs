@@ -70,12 +70,12 @@ fn a_stored_run_is_bounded_and_keeps_its_steps() {
         s.observation = "long ".repeat(1000);
         s.action_detail = "{".repeat(5000);
     }
-    let d = trajectory(&t);
+    let d = trajectory(t);
     assert_eq!(d.steps.len(), 3000);
     let weight: usize = d.steps.iter().map(|s| s.observation.len() + s.action_detail.len()).sum();
     assert!(weight <= 3 * RUN_BYTES, "{weight}");
     assert_eq!(d.steps[1].observation, "same as step 0");
-    assert_eq!(trajectory(&run(3)), run(3), "a short run stays as it is");
+    assert_eq!(trajectory(run(3)), run(3), "a short run stays as it is");
 }
 
 #[test]

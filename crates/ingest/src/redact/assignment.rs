@@ -64,9 +64,9 @@ pub(super) fn find(input: &str, spans: &mut Vec<Span>) {
     for (form, lead) in LEAD.iter().enumerate() {
         let bytes = input.as_bytes();
         let mut at = 0;
-        while let Some(whole) = lead.find_at(bytes, at) {
-            // Which name it was is asked only where there is one: searching with groups is slow.
-            let Some(class) = lead.captures(&bytes[whole.range()]).map(|c| Class::of(&c)) else { break };
+        while let Some(caps) = lead.captures_at(bytes, at) {
+            let Some(whole) = caps.get(0) else { break };
+            let class = Class::of(&caps);
             let start = whole.end();
             at = start.max(whole.start() + 1);
             let equals = bytes[whole.range()].contains(&b'=');
