@@ -93,7 +93,7 @@ pub(crate) fn trouble(observation: &str) -> Option<Cow<'_, str>> {
     let mut lines = lines(observation).into_iter().filter(|l| is_trouble(l));
     let first = lines.next()?;
     if first.starts_with("Traceback (most recent call last)") {
-        lines.last().or(Some(first))
+        lines.next_back().or(Some(first))
     } else {
         Some(first)
     }

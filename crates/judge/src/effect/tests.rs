@@ -38,6 +38,10 @@ fn effect(name: &str, detail: &str, result: &str) -> Effect {
 #[case("订单退款", Effect::Write(WriteKind::Delete))]
 #[case("重启服务", Effect::Write(WriteKind::Act))]
 #[case("回滚发布", Effect::Write(WriteKind::Undo))]
+#[case("查看部署", Effect::Read)]
+#[case("部署状态", Effect::Read)]
+#[case("更新部署状态", Effect::Write(WriteKind::Change))]
+#[case("部署服务", Effect::Write(WriteKind::Change))]
 #[case("frobnicate", Effect::Read)]
 fn the_name_tells(#[case] name: &str, #[case] expected: Effect) {
     assert_eq!(effect(name, "{}", ""), expected);

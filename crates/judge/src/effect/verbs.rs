@@ -140,8 +140,19 @@ pub(super) fn of_name(name: &str) -> Option<Effect> {
     words.iter().find_map(|w| of_word(w)).or_else(|| of_chinese(name))
 }
 
+/// The verb that comes first decides (查看部署 looks, 部署服务 changes), but a deed named as a thing, as in
+/// 部署状态 or 退款记录, is only looked at.
 fn of_chinese(name: &str) -> Option<Effect> {
-    CHINESE.iter().find(|(verbs, _)| verbs.iter().any(|v| name.contains(v))).map(|(_, e)| *e)
+    const DEEDS: [&str; 7] = ["部署", "发布", "升级", "退款", "支付", "扣款", "预订"];
+    const THINGS: [&str; 7] = ["状态", "日志", "列表", "详情", "信息", "记录", "流水"];
+    let named = |deed: &&str| THINGS.iter().any(|thing| name.contains(&format!("{deed}{thing}")));
+    if DEEDS.iter().any(|d| named(&d)) && !["更新", "修改", "删除"].iter().any(|v| name.contains(v)) {
+        return Some(Effect::Read);
+    }
+    let found = CHINESE.iter().flat_map(|(verbs, effect)| verbs.iter().map(move |v| (*v, *effect)));
+    let placed =
+        found.filter_map(|(v, effect)| name.find(v).map(|at| (at, std::cmp::Reverse(v.len()), effect)));
+    placed.min_by_key(|(at, length, _)| (*at, *length)).map(|(_, _, effect)| effect)
 }
 
 pub(super) fn of_result(result: &str) -> Option<Effect> {

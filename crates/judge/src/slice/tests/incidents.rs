@@ -2,7 +2,7 @@
 
 use hindsight_types::Trajectory;
 
-use crate::testing::{disk_alarm, double_charge, failed_deploy, labels, rationale, restart_loop};
+use crate::testing::{disk_alarm, double_charge, failed_deploy, labels, rationale, restart_loop, run};
 
 #[test]
 fn a_restart_that_the_fix_did_not_need_is_redundant() {
@@ -29,6 +29,41 @@ fn a_charge_that_was_refunded_was_misleading() {
 fn a_deployment_that_was_rolled_back_was_misleading() {
     let t = failed_deploy();
     assert_eq!(labels(&t), "NMNNNN");
+}
+
+#[test]
+fn a_refund_needs_the_look_that_gave_its_number() {
+    let t = run("用户投诉订单 20260311008 被重复扣款，请核实并处理")
+        .call(
+            "查询订单",
+            r#"{"订单号":"20260311008"}"#,
+            r#"{"订单号":"20260311008","金额":199,"支付状态":"已支付"}"#,
+        )
+        .call("查询库存", r#"{"商品":"K-22"}"#, r#"{"数量":17}"#)
+        .call(
+            "查询支付流水",
+            r#"{"订单号":"20260311008"}"#,
+            r#"{"流水":["pay_9001","pay_9002"],"说明":"同一订单两笔"}"#,
+        )
+        .fails("申请退款", r#"{"流水号":"pay_9002","金额":299}"#, "错误：退款金额超过支付金额")
+        .call("申请退款", r#"{"流水号":"pay_9002","金额":199}"#, r#"{"退款单":"rf_31","状态":"处理中"}"#)
+        .call("发送通知", r#"{"退款单":"rf_31","内容":"已退款 199 元"}"#, "已发送")
+        .says("订单 20260311008 的重复扣款 pay_9002 已退款，退款单 rf_31。")
+        .succeeded();
+    assert_eq!(labels(&t), "NRNFNNN");
+    assert!(rationale(&t, 2).contains("pay_9002"), "{}", rationale(&t, 2));
+}
+
+#[test]
+fn a_failed_deployment_that_was_never_understood_blames_its_changes() {
+    let t = run("发布 order-service 2.8.0 失败，请恢复")
+        .call("查看部署", r#"{"服务":"order-service"}"#, "2.8.0 启动失败：端口 8085 被占用")
+        .call("修改配置", r#"{"服务":"order-service","内存":"4G"}"#, "ok")
+        .call("重启服务", r#"{"服务":"order-service"}"#, "ok")
+        .call("查看日志", r#"{"服务":"order-service","行数":50}"#, "启动失败：端口 8085 被占用")
+        .says("已调大内存并重启。")
+        .failed();
+    assert_eq!(labels(&t), "NMRNM");
 }
 
 fn renamed(t: &Trajectory, names: &[(&str, &str)]) -> Trajectory {

@@ -240,3 +240,11 @@ fn a_removal_after_which_the_very_same_trouble_is_seen_did_not_help() {
     assert_eq!(labels(&t(97)).chars().nth(1), Some('R'));
     assert_eq!(labels(&t(93)).chars().nth(1), Some('N'));
 }
+
+#[test]
+fn handing_over_concludes_a_run() {
+    let t = run("Cancel what I may cancel")
+        .call("cancel_booking", r#"{"booking_id":"I6M8JQ"}"#, "cancelled")
+        .call("transfer_to_human_agents", r#"{"summary":"the rest is not allowed"}"#, "transferred");
+    assert_eq!(labels(&t.failed()), "MM");
+}

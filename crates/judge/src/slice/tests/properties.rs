@@ -112,6 +112,45 @@ proptest! {
     }
 }
 
+/// Reads that each give an id, some of which are acted on: `(order of the reads, ids, which are used)`.
+fn reads() -> impl Strategy<Value = (Vec<usize>, Vec<String>, Vec<bool>)> {
+    (2..7_usize).prop_flat_map(|n| {
+        (
+            Just((0..n).collect::<Vec<_>>()).prop_shuffle(),
+            prop::collection::hash_set("[a-z]{3,8}-[0-9]{3,6}", n).prop_map(|ids| ids.into_iter().collect()),
+            prop::collection::vec(any::<bool>(), n),
+        )
+    })
+}
+
+fn by_reads(order: &[usize], ids: &[String], used: &[bool]) -> Trajectory {
+    let mut r = run("Clean up what is left over");
+    for i in order {
+        r = r.call("get_item", &format!(r#"{{"slot":{i}}}"#), &format!(r#"{{"found":"{}"}}"#, ids[*i]));
+    }
+    for (id, _) in ids.iter().zip(used).filter(|(_, used)| **used) {
+        r = r.call("release_item", &format!(r#"{{"item":"{id}"}}"#), "");
+        r = r.call("delete_item", &format!(r#"{{"item":"{id}"}}"#), "gone");
+    }
+    r.says("It is clean.").succeeded()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn neither_order_nor_names_decide((order, ids, used) in reads()) {
+        prop_assume!(used.iter().any(|u| *u));
+        let labels = |t: &Trajectory| crate::testing::labels(t).chars().collect::<Vec<_>>();
+        let shuffled = labels(&by_reads(&order, &ids, &used));
+        for (at, i) in order.iter().enumerate() {
+            prop_assert_eq!(shuffled[at], if used[*i] { 'N' } else { 'R' });
+        }
+        let plain: Vec<String> = (0..ids.len()).map(|i| format!("item-{}", 100 + i)).collect();
+        prop_assert_eq!(&labels(&by_reads(&order, &plain, &used)), &shuffled);
+    }
+}
+
 /// A long session: every call uses what the one before it found, with restarts and repetitions between.
 fn long(steps: usize) -> Trajectory {
     let mut r = run("Work through the queue");
