@@ -192,9 +192,16 @@ impl Memory {
     }
 
     /// The text that is encoded for search: `text` with its context.
+    ///
+    /// What a fact says stands twice before its context, so that it weighs more than what was said around
+    /// it (measured on conversations: a turn is found far more often with its neighbours than without).
     pub fn indexed_text(&self) -> String {
         match self {
-            Self::Fact(m) if !m.context.is_empty() => format!("{}\n{}", m.content, m.context),
+            Self::Fact(m) => {
+                let said = [m.speaker.as_str(), &m.content].join("\n");
+                let again = if m.context.is_empty() { "" } else { &said };
+                [&said, again, &m.context].join("\n").trim().to_owned()
+            }
             Self::Experience(m) => {
                 let t = &m.trajectory;
                 format!("{}\n{}\n{}", self.text(), t.outcome.conclusion, m.entities.join(" "))

@@ -135,7 +135,7 @@ fn raw(events: Vec<Event>, trace: &TraceId) -> (Option<Trajectory>, Option<Evalu
                 scope,
                 state: EvaluationState::Waiting { reason: gap.to_string() },
                 attempts: 0,
-                step_count: u32::try_from(gap.have).unwrap_or(u32::MAX),
+                step_count: gap.expected.unwrap_or_default(),
                 updated_at,
             };
             (None, Some(record))
