@@ -1,4 +1,5 @@
 //! `RecordEvents` and the way of an event from the wire to the store.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

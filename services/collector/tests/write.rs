@@ -1,4 +1,5 @@
 //! Whole runs and facts.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! From the request on the bus to what can be recalled.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! A collector over the embedded bus and store, called as over the wire.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test binary uses a part, in tests alone")]
+#![allow(dead_code, reason = "each test binary uses a part")]
 
 use std::{future::Future, path::Path, sync::Arc, time::Duration};
 
