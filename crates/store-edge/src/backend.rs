@@ -33,7 +33,8 @@ use crate::{
 
 #[derive(Debug, Clone)]
 pub struct EdgeOptions {
-    /// Points written to a collection after which its segments are indexed in the background.
+    /// Points written to a collection after which its segments are indexed in the background; a tenth of the
+    /// collection, when that is more.
     pub optimize_after: u64,
 }
 

@@ -79,6 +79,12 @@ impl Engine {
     }
 }
 
+/// To be called on the owner thread, and not while the shard is being optimised.
+pub(crate) fn flush(shard: &EdgeShard) -> OperationResult<()> {
+    shard.flush();
+    Ok(())
+}
+
 /// Runs `work`; a panic becomes its message.
 pub(crate) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| format!("the engine panicked: {}", text(&*panic)))

@@ -60,7 +60,7 @@ impl Journal {
     }
 
     /// Hands the record to the operating system: it survives the death of this process, and after `sync`
-    /// that of the machine. On an error the journal is as it was before.
+    /// that of the machine. After an error the caller must `rewind`.
     pub(crate) fn append(&mut self, record: &PointsUpdateOperation) -> io::Result<()> {
         let body = record.encode_to_vec();
         let length = u32::try_from(body.len())
@@ -71,17 +71,9 @@ impl Journal {
         frame.extend_from_slice(&length.to_le_bytes());
         frame.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
         frame.extend_from_slice(&body);
-        let start = self.len;
-        match self.file.write_all(&frame) {
-            Ok(()) => {
-                self.len += frame.len() as u64;
-                Ok(())
-            }
-            Err(error) => {
-                self.rewind(start)?;
-                Err(error)
-            }
-        }
+        self.file.write_all(&frame)?;
+        self.len += frame.len() as u64;
+        Ok(())
     }
 
     /// Forgets everything after `len` bytes.

@@ -1,4 +1,5 @@
 //! The suite that every vector backend passes.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::sync::Arc;
 

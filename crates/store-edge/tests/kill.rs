@@ -1,4 +1,5 @@
 //! A process killed in the middle of writing, flushing and indexing loses nothing it acknowledged.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 

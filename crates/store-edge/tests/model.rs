@@ -1,4 +1,5 @@
 //! Random writes and filters against a naive model of the same thing in memory.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 

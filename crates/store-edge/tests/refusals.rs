@@ -1,4 +1,5 @@
 //! Every field that is not supported is refused by name, on every message.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What is there after the store was closed, dropped or cut short.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 

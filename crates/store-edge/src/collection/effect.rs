@@ -28,7 +28,8 @@ pub(crate) type Pair = (PointStruct, PointStructPersisted);
 pub(crate) struct Effect {
     pub(crate) record: PointsUpdateOperation,
     operations: Vec<UpdateOperation>,
-    pub(crate) points: u64,
+    /// How much this adds to what there is for the optimiser to do: vectors to index, points to reclaim.
+    pub(crate) churn: u64,
 }
 
 /// Checks every point before any is written.
@@ -86,7 +87,7 @@ impl Effect {
     }
 
     fn upsert(points: Vec<PointStruct>, engine: Vec<PointStructPersisted>, schema: &Schema) -> Self {
-        let count = points.len() as u64;
+        let churn = if schema.has_dense() { points.len() as u64 } else { 0 };
         let list = PointStructList { points, ..PointStructList::default() };
         let dropped = dropped_vectors(&engine, schema);
         let upsert = UpdateOperation::PointOperation(PointOperations::UpsertPoints(
@@ -95,12 +96,12 @@ impl Effect {
         Self {
             record: PointsUpdateOperation { operation: Some(Operation::Upsert(list)) },
             operations: std::iter::once(upsert).chain(dropped).collect(),
-            points: count,
+            churn,
         }
     }
 
     fn delete(ids: Vec<PointId>, engine: Vec<EngineId>) -> Self {
-        let count = ids.len() as u64;
+        let churn = ids.len() as u64;
         let selector = PointsSelector {
             points_selector_one_of: Some(PointsSelectorOneOf::Points(PointsIdsList { ids })),
         };
@@ -108,7 +109,7 @@ impl Effect {
         Self {
             record: PointsUpdateOperation { operation: Some(Operation::DeletePoints(delete)) },
             operations: vec![UpdateOperation::PointOperation(PointOperations::DeletePoints { ids: engine })],
-            points: count,
+            churn,
         }
     }
 }

@@ -134,6 +134,7 @@ impl Collection {
         let closed = || StoreError::Unavailable(format!("collection {:?} is closed", self.name));
         let slot = Arc::clone(&self.pending).acquire_owned().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
+        let write = Box::new(write);
         self.commands.send(Command::Write { write, reply, slot }).map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }

@@ -12,7 +12,7 @@ use qdrant_edge::{
 use super::effect::{Effect, check_points};
 use crate::{
     convert::{filter::among, index::index_to_engine, point::record_to_point, schema::Schema},
-    engine::{contain, store_error},
+    engine::{contain, flush, store_error},
     files::{Places, prune_engine_log},
     journal::{Journal, unavailable},
 };
@@ -37,10 +37,7 @@ impl Opening {
         let shard_dir = self.places.shard();
         fs::create_dir_all(&shard_dir).map_err(|error| unavailable(&shard_dir, &error))?;
         let shard = self.call(|| EdgeShard::new(&shard_dir, self.config.clone()))?;
-        self.call(|| {
-            shard.flush();
-            Ok(())
-        })?;
+        self.call(|| flush(&shard))?;
         let journal = Journal::open(&self.places.journal(), |_| Ok(()))?;
         Ok((shard, journal))
     }
@@ -72,10 +69,7 @@ impl Opening {
             self.remove_duplicates(&shard, &mut journal)?;
         }
         if journal.len() > 0 || interrupted.exists() {
-            self.call(|| {
-                shard.flush();
-                Ok(())
-            })?;
+            self.call(|| flush(&shard))?;
             journal.clear().map_err(|error| unavailable(&self.places.journal(), &error))?;
             remove(&interrupted).map_err(|error| unavailable(&interrupted, &error))?;
         }

@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::{effect::Effect, open::Opening};
 use crate::{
     convert::{index::index_to_engine, schema::Schema},
-    engine::Engine,
+    engine::{Engine, flush},
     files::{Description, DirLock, sync_dir},
     journal::{Journal, unavailable},
 };
@@ -35,6 +35,8 @@ const FLUSH_AT: u64 = 32 * 1024 * 1024;
 const JOURNAL_LIMIT: u64 = 1024 * 1024 * 1024;
 /// What may be written before the shard is opened anew, which is how the engine's own log is shortened.
 const RENEW_AT: u64 = 512 * 1024 * 1024;
+/// One part in this many of a collection, written anew, makes indexing worthwhile.
+const OPTIMIZE_SHARE: u64 = 10;
 /// A group of writes shares one sync of the journal; these bound how long its first one waits.
 const GROUP_WRITES: usize = 256;
 const GROUP_BYTES: u64 = 4 * 1024 * 1024;
@@ -51,7 +53,7 @@ pub(crate) type Reply = oneshot::Sender<Result<(), StoreError>>;
 
 #[derive(Debug)]
 pub(crate) enum Command {
-    Write { write: Write, reply: Reply, slot: OwnedSemaphorePermit },
+    Write { write: Box<Write>, reply: Reply, slot: OwnedSemaphorePermit },
     Optimized(Result<bool, StoreError>),
     Close,
 }
@@ -68,7 +70,7 @@ pub(crate) struct Owner {
     /// One optimisation at a time in the whole process.
     pub(super) optimizers: Arc<Semaphore>,
     pub(super) optimize_after: u64,
-    /// Points written since the last optimisation.
+    /// Points written or deleted, as far as it matters to the optimiser, since it last ran.
     pub(super) unoptimized: u64,
     /// Bytes written since the shard was opened.
     pub(super) logged: u64,
@@ -109,7 +111,7 @@ impl Owner {
         while let Some(command) = next.take() {
             match command {
                 Command::Write { write, reply, slot } => {
-                    let outcome = self.execute(write);
+                    let outcome = self.execute(*write);
                     group.push((reply, outcome, slot));
                 }
                 Command::Optimized(outcome) => self.optimized(outcome),
@@ -162,25 +164,29 @@ impl Owner {
     pub(super) fn apply(&mut self, effect: Effect) -> Result<(), StoreError> {
         let start = self.journal.len();
         if let Err(error) = self.journal.append(&effect.record) {
-            self.fail(&error);
+            self.take_back(start);
             return Err(unavailable(&self.opening.places.journal(), &error));
         }
-        let points = effect.points;
+        let churn = effect.churn;
         match self.engine.run(|shard| effect.apply(shard)) {
             Ok(()) => {
-                self.unoptimized += points;
+                self.unoptimized += churn;
                 self.logged += self.journal.len() - start;
                 Ok(())
             }
             Err(error) => {
-                if let Err(rewind) = self.journal.rewind(start) {
-                    self.fail(&rewind);
-                }
+                self.take_back(start);
                 if !matches!(error, StoreError::Rejected(_)) {
                     self.fail(&error);
                 }
                 Err(error)
             }
+        }
+    }
+
+    fn take_back(&mut self, start: u64) {
+        if let Err(error) = self.journal.rewind(start) {
+            self.fail(&error);
         }
     }
 
@@ -215,18 +221,21 @@ impl Owner {
             self.flush();
             self.reopen();
         }
-        if self.unoptimized >= self.optimize_after && self.schema().has_dense() {
+        if self.unoptimized >= self.optimize_after && self.unoptimized >= self.share_worth_optimizing() {
             self.optimize();
         }
     }
 
+    /// Rebuilding costs time in proportion to what is there already; waiting for a share of it keeps the
+    /// total within a constant factor of what is written.
+    fn share_worth_optimizing(&self) -> u64 {
+        let points = self.engine.run(|shard| Ok(shard.info().points_count));
+        points.map_or(0, |points| points as u64 / OPTIMIZE_SHARE)
+    }
+
     /// `true` when all that was written is in the engine's own files.
     fn flush(&mut self) -> bool {
-        let flushed = self.engine.run(|shard| {
-            shard.flush();
-            Ok(())
-        });
-        if let Err(error) = flushed {
+        if let Err(error) = self.engine.run(flush) {
             self.fail(&error);
             return false;
         }

@@ -66,7 +66,7 @@ impl Schema {
         others
     }
 
-    /// Whether background indexing has anything to index.
+    /// Whether there is anything to index in the background.
     pub(crate) fn has_dense(&self) -> bool {
         !self.dense.is_empty()
     }
