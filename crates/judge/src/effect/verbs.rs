@@ -145,8 +145,8 @@ pub(super) fn of_name(name: &str) -> Option<Effect> {
 fn of_chinese(name: &str) -> Option<Effect> {
     const DEEDS: [&str; 7] = ["部署", "发布", "升级", "退款", "支付", "扣款", "预订"];
     const THINGS: [&str; 7] = ["状态", "日志", "列表", "详情", "信息", "记录", "流水"];
-    let named = |deed: &&str| THINGS.iter().any(|thing| name.contains(&format!("{deed}{thing}")));
-    if DEEDS.iter().any(|d| named(&d)) && !["更新", "修改", "删除"].iter().any(|v| name.contains(v)) {
+    let named = |deed: &str| THINGS.iter().any(|thing| name.contains(&format!("{deed}{thing}")));
+    if DEEDS.iter().any(|d| named(d)) && !["更新", "修改", "删除"].iter().any(|v| name.contains(v)) {
         return Some(Effect::Read);
     }
     let found = CHINESE.iter().flat_map(|(verbs, effect)| verbs.iter().map(move |v| (*v, *effect)));

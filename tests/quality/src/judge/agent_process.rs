@@ -90,10 +90,7 @@ fn one(record: &Value, run: &Trajectory, misses: bool) -> anyhow::Result<(Labels
     if misses {
         for ((m, label), ours) in at.iter().zip(&rows[0]).filter(|((_, l), o)| l != *o) {
             let judged = steps[*m].map(|s| &known[s]);
-            eprintln!(
-                "run {} message {m}: {label} but {ours}: {judged:?}",
-                record["total_index"]
-            );
+            eprintln!("run {} message {m}: {label} but {ours}: {judged:?}", record["total_index"]);
         }
     }
     Ok((reference, rows))

@@ -59,3 +59,32 @@ pub(super) fn steps_of_messages(messages: &[Value], run: &Trajectory) -> anyhow:
     ensure!(next == run.steps.len(), "{}: {next} steps expected, {} imported", run.trace_id, run.steps.len());
     Ok(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use hindsight_import::{Importer, Options};
+    use hindsight_types::{TenantId, Timestamp};
+    use serde_json::json;
+
+    use super::steps_of_messages;
+
+    #[test]
+    fn every_message_points_at_the_step_the_importer_made_of_it() {
+        let call = |id: &str| json!({"id": id, "function": {"name": "get", "arguments": "{}"}});
+        let messages = json!([
+            {"role": "system", "content": "You help."},
+            {"role": "user", "content": "Where is my parcel?"},
+            {"role": "assistant", "content": "Let me look.", "tool_calls": [call("1"), call("2")]},
+            {"role": "tool", "tool_call_id": "1", "content": "on its way"},
+            {"role": "tool", "tool_call_id": "2", "content": "due on Monday"},
+            {"role": "assistant", "content": "It comes on Monday."},
+            {"role": "user", "content": "Thank you"}
+        ]);
+        let options = Options::new(TenantId::new("t").unwrap(), Timestamp::UNIX_EPOCH);
+        let input = json!({ "messages": messages }).to_string();
+        let run = Importer::new(input.as_bytes(), &options).unwrap().next().unwrap().unwrap();
+        let steps = steps_of_messages(messages.as_array().unwrap(), &run).unwrap();
+        assert_eq!(steps, [None, None, Some(0), None, None, Some(2), Some(3)]);
+        assert_eq!(run.steps[2].action_detail, "It comes on Monday.");
+    }
+}

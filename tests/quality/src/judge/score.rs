@@ -31,3 +31,23 @@ pub(super) fn accuracy<T: PartialEq>(pairs: &[(T, T)]) -> f64 {
     let hit = pairs.iter().filter(|(r, p)| r == p).count();
     if pairs.is_empty() { 0.0 } else { hit as f64 / pairs.len() as f64 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{accuracy, class};
+
+    #[test]
+    fn counts_what_was_hit_missed_and_claimed() {
+        let pairs = [('a', 'a'), ('a', 'b'), ('b', 'a'), ('b', 'b'), ('b', 'b')];
+        let a = class(&pairs, &'a');
+        assert_eq!((a.precision, a.recall, a.f1, a.support), (0.5, 0.5, 0.5, 2));
+        assert_eq!(accuracy(&pairs), 0.6);
+    }
+
+    #[test]
+    fn a_class_that_never_comes_up_scores_nothing() {
+        let c = class(&[('a', 'a')], &'c');
+        assert_eq!((c.precision, c.recall, c.f1, c.support), (0.0, 0.0, 0.0, 0));
+        assert_eq!(accuracy::<char>(&[]), 0.0);
+    }
+}
