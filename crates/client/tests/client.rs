@@ -1,4 +1,5 @@
 //! The client against a service of its own: in the process and over a socket, behind the real edge.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::{
     sync::{

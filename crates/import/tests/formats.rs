@@ -1,4 +1,5 @@
 //! Each format on a small sample of its shape.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use hindsight_import::{Importer, Options, ReadError, RecordError};
 use hindsight_types::{

@@ -1,4 +1,5 @@
 //! Whatever comes in, reading ends, does not panic and gives the same the second time.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use hindsight_import::{FORMATS, Importer, Options};
 use hindsight_types::{TenantId, Timestamp, limits};

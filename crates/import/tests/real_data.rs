@@ -1,4 +1,5 @@
 //! Folders of real recordings, where `HINDSIGHT_DATA` names them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::{
     fs::File,

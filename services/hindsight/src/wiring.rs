@@ -115,8 +115,8 @@ fn evaluator(config: &Config) -> EvaluatorSettings {
 }
 
 fn recall(config: &Config) -> RecallSettings {
-    let mut settings = RecallSettings::default();
-    settings.deadline_ms = config.recall.deadline.as_millis().try_into().unwrap_or(u64::MAX);
+    let deadline_ms = config.recall.deadline.as_millis().try_into().unwrap_or(u64::MAX);
+    let mut settings = RecallSettings { deadline_ms, ..RecallSettings::default() };
     settings.rank.floor = config.recall.floor as f32;
     settings
 }
