@@ -61,6 +61,10 @@ const OURS: &[(&str, &str)] = &[
     ("url-password", r#"[a-z][a-z0-9+.-]*://[^\s:/?#@"'<>]*:(?P<part>[^\s/"'<>]+)@"#),
     ("mysql-password", r#"mysql(?:dump|admin|import)?\b[^\n|;]*?[ \t]-p(?P<part>[^\s"'|;]+)"#),
     ("basic-auth", r#"curl\b[^\n|;]*?[ \t](?:-u|--user)[ \t=]*["']?[^\s:"']+:(?P<part>[^\s"']+)"#),
+    ("password", r"(?i)[a-z0-9_:.-]*(?:password|passwd|secret|token|api-?key)>(?P<part>[^<\s][^<]*)</"),
+    ("password", r#"(?i)identified[ \t]+by[ \t]+["'](?P<part>[^"'\n]+)"#),
+    ("password", r"(?i)machine[ \t]+\S+\s+login[ \t]+\S+\s+password[ \t]+(?P<part>\S+)"),
+    ("redis-password", r#"redis-cli\b[^\n|;]*?[ \t]-a[ \t]+["']?(?P<part>[^\s"']+)"#),
     ("ssh-password", r#"sshpass[ \t]+-p[ \t]*["']?(?P<part>[^\s"']+)"#),
 ];
 

@@ -72,12 +72,20 @@ fn with_password(p: &str, n: usize) -> String {
         26 => format!("Cookie: session={p}; theme=dark"),
         27 => format!("Authorization: Bearer {p}"),
         28 => format!("redis://:{p}@cache:6379/0"),
+        29 => format!("<server><password>{p}</password></server>"),
+        30 => format!("CREATE USER app IDENTIFIED BY '{p}';"),
+        31 => format!("machine example.com login app password {p}"),
+        32 => format!("redis-cli -h cache -a {p} ping"),
+        33 => format!("{{'password': '{p}', 'n': 1}}"),
+        34 => format!("password = \"{p}\""),
+        35 => format!("GET /x?access_token={p}&page=2"),
+        36 => format!("MYSQL_PWD={p}"),
         _ => format!("secret_key: {p}"),
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn planted_secrets_never_survive(s in secret(), before in "[ \n错，。=:(]{0,12}", at in 0usize..10) {
@@ -90,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn planted_passwords_never_survive(p in "[A-Za-z][A-Za-z0-9!#$%^*+_.-]{8,24}[0-9]", at in 0usize..30) {
+    fn planted_passwords_never_survive(p in "[A-Za-z][A-Za-z0-9!#$%^*+_.-]{8,24}[0-9]", at in 0usize..38) {
         let planted = with_password(&p, at);
         let out = text(&planted);
         prop_assert!(!out.contains(&p), "{planted}\n->\n{out}");
@@ -101,7 +109,7 @@ proptest! {
         parts in prop::collection::vec(
             prop_oneof![
                 secret(),
-                ("[A-Za-z0-9!#$%]{8,20}", 0usize..30).prop_map(|(p, at)| with_password(&p, at)),
+                ("[A-Za-z0-9!#$%]{8,20}", 0usize..38).prop_map(|(p, at)| with_password(&p, at)),
                 "\\PC{0,30}",
                 Just("password: [REDACTED:x]tail ".to_owned()),
                 Just("token".to_owned()),
