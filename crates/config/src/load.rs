@@ -218,8 +218,6 @@ fn gate(mut s: Section<'_>, f: &mut Findings) -> Gate {
 fn recall(mut s: Section<'_>, f: &mut Findings) -> Recall {
     let d = Recall::default();
     let recall = Recall {
-        limit: s.number("limit", 1..=10, f).unwrap_or(d.limit),
-        token_budget: s.number("token_budget", 100..=8_000, f).unwrap_or(d.token_budget),
         floor: s.fraction("floor", f).unwrap_or(d.floor),
         deadline: s.duration("deadline", SECOND / 100..=60 * SECOND, f).unwrap_or(d.deadline),
     };

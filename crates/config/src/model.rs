@@ -147,10 +147,6 @@ impl Default for Gate {
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Recall {
-    /// Items when the request does not say.
-    pub limit: u32,
-    /// Tokens of the block when the request does not say.
-    pub token_budget: u32,
     /// Similarity below which a memory is irrelevant.
     pub floor: f64,
     /// Time to answer in when the caller gives no deadline.
@@ -160,7 +156,7 @@ pub struct Recall {
 
 impl Default for Recall {
     fn default() -> Self {
-        Self { limit: 3, token_budget: 1500, floor: 0.2, deadline: Duration::from_secs(2) }
+        Self { floor: 0.2, deadline: Duration::from_secs(2) }
     }
 }
 

@@ -54,16 +54,17 @@ fn nothing_is_needed() {
 
 #[test]
 fn each_layer_goes_over_the_one_before() {
-    let file = "[ingest]\nbatch = 10\n[recall]\nlimit = 4\nfloor = 0.5\n[gate]\nmin_tool_calls = 9\n";
+    let file =
+        "[ingest]\nbatch = 10\n[bus]\nmax_depth = 4000\n[recall]\nfloor = 0.5\n[gate]\nmin_tool_calls = 9\n";
     let case = case(file)
-        .env("HINDSIGHT__RECALL__LIMIT", "5")
+        .env("HINDSIGHT__BUS__MAX_DEPTH", "5000")
         .env("HINDSIGHT__GATE__MIN_TOOL_CALLS", "7")
         .env("HINDSIGHT__GATE__JUDGE_FAILURES", "false")
         .env("HINDSIGHT_UNRELATED", "x")
         .flag("gate.min_tool_calls", "6")
         .flag("server.grace_period", "2m");
     let config = case.config();
-    assert_eq!((config.ingest.batch, config.recall.limit, config.gate.min_tool_calls), (10, 5, 6));
+    assert_eq!((config.ingest.batch, config.bus.max_depth, config.gate.min_tool_calls), (10, 5000, 6));
     assert!(!config.gate.judge_failures);
     assert_eq!(config.server.grace_period, Duration::from_secs(120));
     assert!((config.recall.floor - 0.5).abs() < f64::EPSILON);
@@ -71,7 +72,7 @@ fn each_layer_goes_over_the_one_before() {
 
 #[test]
 fn every_mistake_is_reported_at_once_with_its_origin() {
-    let file = "[server]\nlisten = \"nowhere\"\ngrace_period = 5\n[ingest]\nbatch = 0\nbach = 1\n[recal]\nlimit = 1\n";
+    let file = "[server]\nlisten = \"nowhere\"\ngrace_period = 5\n[ingest]\nbatch = 0\nbach = 1\n[recal]\nfloor = 1\n";
     let case = case(file).env("HINDSIGHT__LOG__FORMAT", "jsn").flag("bus.max_depth", "lots");
     let Mistakes(all) = check(&case.sources).unwrap_err();
     let of = |key: &str| all.iter().find(|m| m.key == key).unwrap_or_else(|| panic!("{key} in {all:#?}"));
@@ -224,7 +225,7 @@ fn a_file_that_is_missing_or_broken_is_named() {
 proptest! {
     #[test]
     fn nothing_that_is_written_makes_it_panic(
-        toml in "(\\[(server|auth|recall|embedder|\\PC{0,5})\\]\n((listen|keys|limit|kind|\\PC{0,5}) = (\\PC{0,8}|[0-9.]{1,30}|\"\\PC{0,8}\")\n){0,3}){0,3}",
+        toml in "(\\[(server|auth|recall|embedder|\\PC{0,5})\\]\n((listen|keys|floor|kind|\\PC{0,5}) = (\\PC{0,8}|[0-9.]{1,30}|\"\\PC{0,8}\")\n){0,3}){0,3}",
         name in "HINDSIGHT__[A-Z_]{0,12}",
         value in "\\PC{0,20}",
     ) {

@@ -59,7 +59,7 @@ impl Role for Fake {
         let run = self.runs.fetch_add(1, Ordering::SeqCst);
         match self.work {
             Work::Fails(n) if run < n => {
-                assert!(run % 2 == 0, "every other failure is a panic");
+                assert!(run.is_multiple_of(2), "every other failure is a panic");
                 return Err(RoleError { role: self.name, reason: "on purpose".to_owned() });
             }
             Work::Stubborn => std::future::pending().await,

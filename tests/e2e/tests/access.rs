@@ -1,4 +1,5 @@
 //! Who may do what over the wire: keys, permissions, tenants, users, and the door to the network.
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like tests")]
 
 use hindsight_e2e::{Key, Kind, Server, keys, trajectory};
 use hindsight_proto::{

@@ -1,5 +1,6 @@
 //! Acknowledged is durable, and delivered twice is done once: the process is killed twenty times while ten
 //! thousand events are sent and judged.
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like tests")]
 
 use std::time::Duration;
 
@@ -116,7 +117,7 @@ async fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
     assert_eq!(sender.acknowledged, EVENTS);
     for kill in 1..KILLS_WHILE_JUDGING {
         let server = start(&dir, KILLS_WHILE_SENDING + kill, &sender).await;
-        tokio::time::sleep(moment(&mut rng, 4_000)).await;
+        tokio::time::sleep(moment(&mut rng, 2_500)).await;
         server.kill().await;
     }
 
@@ -136,7 +137,7 @@ async fn start(dir: &TempDir, kill: usize, sender: &Sender) -> Server {
     let server = Server::start(dir.path(), &[]).await;
     let stats = get_stats(&mut MemoryServiceClient::new(server.channel().await)).await;
     let (acknowledged, stored, judged) = (sender.acknowledged, stats.events, stats.experiences);
-    println!("after {kill} kills: {acknowledged} acknowledged, {stored} stored, {judged} runs judged");
+    eprintln!("after {kill} kills: {acknowledged} acknowledged, {stored} stored, {judged} runs judged");
     server
 }
 

@@ -1,4 +1,5 @@
 //! Start, stop and restart of the process as operators and clients see it.
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like tests")]
 
 use hindsight_e2e::{Kind, Server, run, until};
 use hindsight_proto::{
