@@ -143,6 +143,37 @@ async fn points_that_an_interrupted_optimisation_left_twice_are_there_once() {
     assert!(!root.join("OPTIMIZING").exists());
 }
 
+/// The engine would keep its own log for ever; only its numbering must go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_of_the_engine_does_not_grow_over_restarts() {
+    let dir = tempfile::tempdir().unwrap();
+    let big = |n, version| {
+        let mut point = versioned(n, version);
+        point.payload.insert("body".to_owned(), text(&"正文".repeat(8_000)));
+        point
+    };
+    let closed = || {
+        let entries = fs::read_dir(dir.path().join("store/facts/shard/wal")).unwrap();
+        entries
+            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("closed-"))
+            .count()
+    };
+    for version in 1..4 {
+        let store = open(dir.path(), 1_000_000);
+        store.create_collection(collection("facts")).await.unwrap();
+        assert!(closed() <= 1, "only the newest is kept");
+        for first in (0..500).step_by(50) {
+            upsert(&store, "facts", (first..first + 50).map(|n| big(n, version)).collect()).await;
+        }
+        assert!(closed() > 1, "enough is written to fill several files");
+        store.close().await;
+    }
+    let store = open(dir.path(), 1_000_000);
+    let points = everything(&store, "facts").await;
+    assert_eq!(points.len(), 500);
+    assert!(points.iter().all(|point| version_of(point) == 3), "later writes win over earlier ones");
+}
+
 fn copy_dir(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {

@@ -33,8 +33,10 @@ const OPTIMIZE_GRACE: Duration = Duration::from_secs(10);
 const FLUSH_AT: u64 = 32 * 1024 * 1024;
 /// The journal at which writes are turned away, while an optimisation keeps the engine from being flushed.
 const JOURNAL_LIMIT: u64 = 1024 * 1024 * 1024;
-/// What may be written before the shard is opened anew, which is how the engine's own log is shortened.
-const RENEW_AT: u64 = 512 * 1024 * 1024;
+/// What may be written before the shard is opened anew, which is how the engine's own log is shortened:
+/// when there is nothing to do, and at last in any case (reads wait meanwhile).
+const RENEW_AT: u64 = 256 * 1024 * 1024;
+const RENEW_AT_LAST: u64 = 1024 * 1024 * 1024;
 /// One part in this many of a collection, written anew, makes indexing worthwhile.
 const OPTIMIZE_SHARE: u64 = 10;
 /// A group of writes shares one sync of the journal; these bound how long its first one waits.
@@ -87,9 +89,9 @@ impl Owner {
                     if self.turn(command).is_break() {
                         return;
                     }
-                    self.maintain(FLUSH_AT);
+                    self.maintain(FLUSH_AT, RENEW_AT_LAST);
                 }
-                Err(_) => self.maintain(1),
+                Err(_) => self.maintain(1, RENEW_AT),
             }
         }
     }
@@ -210,14 +212,14 @@ impl Owner {
         Ok(())
     }
 
-    fn maintain(&mut self, flush_at: u64) {
+    fn maintain(&mut self, flush_at: u64, renew_at: u64) {
         if self.revive().is_err() || self.optimizing {
             return;
         }
         if self.journal.len() >= flush_at {
             self.flush();
         }
-        if self.logged >= RENEW_AT {
+        if self.logged >= renew_at {
             self.flush();
             self.reopen();
         }
