@@ -1,8 +1,12 @@
 use hindsight_api::KeyHash;
+use hindsight_types::TenantId;
 use rand::Rng as _;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::{failure::Failure, ui::Ui};
+use crate::{
+    failure::{Failure, code},
+    ui::Ui,
+};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -11,20 +15,24 @@ pub(crate) enum Command {
         /// Name under which it appears in logs.
         #[arg(long, default_value = "client")]
         name: String,
+        /// Whose memories it opens.
+        #[arg(long, default_value = hindsight_api::DEFAULT_TENANT)]
+        tenant: String,
     },
 }
 
 pub(crate) fn run(command: Command, ui: Ui) -> Result<u8, Failure> {
-    let Command::New { name } = command;
+    let Command::New { name, tenant } = command;
+    TenantId::new(tenant.as_str()).map_err(|e| Failure::new(code::USAGE, e))?;
     let key = new_key();
     let hash = KeyHash::of(&key).to_string();
     if ui.json {
-        ui.value(&json!({ "name": name, "key": key, "hash": hash }))?;
+        ui.value(&json!({ "name": name, "tenant": tenant, "key": key, "hash": hash }))?;
     } else {
         ui.print(&format!("key   {key}\nhash  {hash}"))?;
         ui.note(&format!(
             "Keep the key: it is not stored anywhere. Put the hash into the configuration:\n\n{}",
-            entry(&name, &hash)
+            entry(&name, &hash, &tenant)
         ));
     }
     Ok(0)
@@ -38,16 +46,31 @@ fn new_key() -> String {
     std::iter::once("hs_".to_owned()).chain(letters.map(String::from)).collect()
 }
 
-fn entry(name: &str, hash: &str) -> String {
+fn entry(name: &str, hash: &str, tenant: &str) -> String {
     format!(
-        "[[auth.keys]]\nname = {}\nhash = \"{hash}\"\ntenant = \"default\"\npermissions = [\"read\", \"write\"]",
-        serde_json::Value::from(name)
+        "[[auth.keys]]\nname = {}\nhash = \"{hash}\"\ntenant = {}\npermissions = [\"read\", \"write\"]",
+        Value::from(name),
+        Value::from(tenant)
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_printed_is_what_the_configuration_takes() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("hindsight.toml");
+        let hash = KeyHash::of("hs_x").to_string();
+        std::fs::write(&file, entry("the \"shop\"", &hash, "acme")).unwrap();
+        let sources = hindsight_config::Sources { file: Some(file), ..Default::default() };
+        let config = hindsight_config::check(&sources).unwrap();
+        assert_eq!(
+            (config.auth.keys[0].name.as_str(), config.auth.keys[0].tenant.as_str()),
+            ("the \"shop\"", "acme")
+        );
+    }
 
     #[test]
     fn keys_differ_and_fit_a_header() {
