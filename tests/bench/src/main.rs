@@ -1,0 +1,46 @@
+//! Measures Hindsight on this machine: what it costs to encode a text, to record and judge runs, and to
+//! recall, beside what the parts below would cost alone in the same minute.
+
+mod baseline;
+mod data;
+mod embed;
+mod fault;
+mod process;
+mod recall;
+mod report;
+mod runs;
+mod system;
+mod write;
+
+use clap::{Parser, Subcommand};
+
+use report::Report;
+
+#[derive(Debug, Parser)]
+#[command(name = "hindsight-bench", version, about)]
+struct Cli {
+    /// Print JSON instead of a table.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Encoding of single texts: tokens, BM25 and vectors.
+    Embed(embed::Args),
+    /// Recording, judging and recalling by the real roles in this process.
+    Run(runs::Args),
+}
+
+fn main() -> anyhow::Result<()> {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut report = Report::default();
+    match cli.command {
+        Command::Embed(args) => runtime.block_on(embed::run(&args, &mut report))?,
+        Command::Run(args) => runtime.block_on(runs::run(&args, &mut report))?,
+    }
+    report.print(cli.json)
+}
