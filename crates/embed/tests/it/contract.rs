@@ -144,7 +144,7 @@ impl Server {
     fn start(program: &std::path::Path) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let child = Command::new(program)
-            .args(["--host", "127.0.0.1", "--port", &port.to_string()])
+            .args(["--host", "127.0.0.1", "--port", &port.to_string(), "--threads", "1"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
