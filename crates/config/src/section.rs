@@ -68,7 +68,9 @@ impl<'a> Section<'a> {
         findings: &mut Findings,
         read: impl FnOnce(&Value, bool) -> Result<T, String>,
     ) -> Option<T> {
-        self.known.push(name);
+        if !self.known.contains(&name) {
+            self.known.push(name);
+        }
         let value = self.values.get(name)?;
         match read(value, self.is_text(value)) {
             Ok(value) => Some(value),

@@ -170,6 +170,8 @@ fn the_network_needs_keys(#[case] listen: &str, #[case] refused: bool) {
     if refused {
         let (key, problem) = open.mistakes().remove(0);
         assert_eq!(key, "server.listen");
+        let typo = case(&format!("[server]\nlisten = \"{listen}\"\n[recal]\n")).mistakes().remove(1).1;
+        assert_eq!(typo.matches("server").count(), 1, "{typo}");
         assert!(problem.contains("[[auth.keys]]"));
     }
     let fields = format!("name = \"ci\"\nhash = \"{HASH}\"\ntenant = \"acme\"\npermissions = [\"read\"]");
