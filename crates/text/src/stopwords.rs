@@ -11,17 +11,18 @@ const ENGLISH: &[&str] = &[
 ];
 
 const CHINESE: &[&str] = &[
-    "的", "了", "是", "在", "和", "与", "及", "或", "就", "都", "而", "也", "还", "又", "很", "这", "那",
-    "这个", "那个", "这些", "那些", "我", "你", "他", "她", "它", "我们", "你们", "他们", "她们", "它们",
-    "自己", "吗", "呢", "吧", "啊", "呀", "哦", "嗯", "着", "过", "地", "得", "之", "其", "于", "被", "把",
-    "给", "让", "对", "从", "向", "到", "以", "为", "因为", "所以", "但是", "但", "如果", "什么", "怎么",
-    "哪", "哪个", "哪些", "一个", "个", "有", "会", "要", "请", "请问", "关于", "以及", "并", "并且", "的话",
-    "一下",
+    "一下", "一个", "与", "个", "为", "之", "也", "了", "于", "什么", "从", "他", "他们", "以", "以及", "会",
+    "但", "但是", "你", "你们", "关于", "其", "到", "又", "及", "向", "吗", "吧", "呀", "呢", "和", "哦",
+    "哪", "哪个", "哪些", "啊", "嗯", "因为", "在", "地", "她", "她们", "如果", "它", "它们", "对", "就",
+    "并", "并且", "很", "得", "怎么", "我", "我们", "或", "所以", "把", "是", "有", "的", "的话", "着", "给",
+    "而", "自己", "被", "要", "让", "请", "请问", "过", "还", "这", "这个", "这些", "那", "那个", "那些",
+    "都",
 ];
 
 /// Expects the word lower-cased.
 pub fn is_stop_word(word: &str) -> bool {
-    ENGLISH.binary_search(&word).is_ok() || CHINESE.contains(&word)
+    let list = if word.is_ascii() { ENGLISH } else { CHINESE };
+    list.binary_search(&word).is_ok()
 }
 
 #[cfg(test)]
@@ -29,8 +30,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_english_list_is_sorted_for_binary_search() {
-        assert!(ENGLISH.is_sorted());
+    fn the_lists_are_sorted_for_binary_search() {
+        assert!(ENGLISH.is_sorted() && ENGLISH.iter().all(|word| word.is_ascii()));
+        assert!(CHINESE.is_sorted() && !CHINESE.iter().any(|word| word.is_ascii()));
     }
 
     #[test]

@@ -1,6 +1,8 @@
+use std::borrow::Cow;
+
 use charabia::{Language, Segment};
 use rust_stemmers::{Algorithm, Stemmer};
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use crate::{
     is_stop_word,
@@ -57,7 +59,11 @@ pub fn tokens(text: &str) -> Vec<String> {
     tokenize(text).into_iter().filter(|token| token.kind != Kind::Pair).map(|token| token.text).collect()
 }
 
-fn normalise(text: &str) -> String {
+fn normalise(text: &str) -> Cow<'_, str> {
+    // Nearly all text is normal already, which is quickly seen.
+    if text.len() <= MAX_BYTES && !text.contains('’') && is_nfkc_quick(text.chars()) == IsNormalized::Yes {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len().min(MAX_BYTES));
     // A single character can expand to eighteen under NFKC, so the bound is checked on what comes out.
     for c in text.nfkc() {
@@ -66,7 +72,7 @@ fn normalise(text: &str) -> String {
         }
         out.push(if c == '’' { '\'' } else { c });
     }
-    out
+    Cow::Owned(out)
 }
 
 fn word(run: &str, stemmer: &Stemmer, tokens: &mut Vec<Token>) {
@@ -107,7 +113,14 @@ fn push_part(part: &str, stemmer: &Stemmer, tokens: &mut Vec<Token>) {
 
 /// The words of camel-cased parts: `CrashLoopBackOff`, `getUserById`, `HTTPServer`.
 fn humps<'a>(parts: &[&'a str]) -> Vec<&'a str> {
-    parts.iter().map(|part| split_humps(part)).filter(|humps| humps.len() > 1).flatten().collect()
+    let later_capital = |part: &&&str| part.chars().skip(1).any(char::is_uppercase);
+    parts
+        .iter()
+        .filter(later_capital)
+        .map(|part| split_humps(part))
+        .filter(|humps| humps.len() > 1)
+        .flatten()
+        .collect()
 }
 
 fn split_humps(part: &str) -> Vec<&str> {
