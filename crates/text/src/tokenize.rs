@@ -80,6 +80,10 @@ fn word(run: &str, stemmer: &Stemmer, tokens: &mut Vec<Token>) {
     if is_stop_word(&lower) {
         return;
     }
+    // Most words of most texts.
+    if lower.bytes().all(|b| b.is_ascii_lowercase()) && !has_humps(run) {
+        return tokens.push(Token { text: stem(&lower, stemmer), kind: Kind::Word });
+    }
     let has_digit = lower.contains(|c: char| c.is_numeric());
     let has_letter = lower.contains(|c: char| c.is_alphabetic());
     if has_digit && !has_letter && !lower.contains(['-', '/', ':', '_', '@', '\'']) && is_decimal(&lower) {
@@ -113,14 +117,13 @@ fn push_part(part: &str, stemmer: &Stemmer, tokens: &mut Vec<Token>) {
 
 /// The words of camel-cased parts: `CrashLoopBackOff`, `getUserById`, `HTTPServer`.
 fn humps<'a>(parts: &[&'a str]) -> Vec<&'a str> {
-    let later_capital = |part: &&&str| part.chars().skip(1).any(char::is_uppercase);
-    parts
-        .iter()
-        .filter(later_capital)
-        .map(|part| split_humps(part))
-        .filter(|humps| humps.len() > 1)
-        .flatten()
-        .collect()
+    let parts = parts.iter().filter(|part| has_humps(part));
+    parts.map(|part| split_humps(part)).filter(|humps| humps.len() > 1).flatten().collect()
+}
+
+/// Whether a word may have more than one hump: a capital after its first letter.
+fn has_humps(word: &str) -> bool {
+    word.chars().skip(1).any(char::is_uppercase)
 }
 
 fn split_humps(part: &str) -> Vec<&str> {
