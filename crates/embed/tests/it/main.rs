@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 mod contract;
 mod directory;
 mod support;
