@@ -23,8 +23,8 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    pub(crate) fn of(memory: &Memory) -> Self {
-        let all = token_set(&memory.text());
+    /// `all`: the tokens of the memory's text.
+    pub(crate) fn new(memory: &Memory, all: BTreeSet<String>) -> Self {
         let numbers = all.iter().filter(|t| t.contains(char::is_numeric)).cloned().collect();
         let situation = match memory {
             Memory::Lesson(m) => token_set(&m.situation),

@@ -17,5 +17,5 @@ mod tokens;
 mod testkit;
 
 pub use select::{Ranked, Ranking, Request, rank};
-pub use settings::{DenseRange, Settings};
+pub use settings::{DenseScale, Settings};
 pub use tokens::{count as count_tokens, warm as warm_tokenizer};

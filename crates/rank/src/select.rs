@@ -1,4 +1,4 @@
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::BTreeSet};
 
 use hindsight_ports::Hit;
 use hindsight_types::{
@@ -7,11 +7,11 @@ use hindsight_types::{
 };
 
 use crate::{
-    DenseRange, Settings,
+    DenseScale, Settings,
     block::{Block, Item},
     conflict::{Words, contradict, say_the_same},
     factors::{factors, supported_at},
-    similarity::similarities,
+    similarity::{Tokens, similarities},
 };
 
 /// What is asked, and by whom.
@@ -28,7 +28,7 @@ pub struct Request<'a> {
     /// Named in the block, so that the agent can name it in the run that follows.
     pub receipt: ReceiptId,
     /// Scale of the dense arm.
-    pub dense: DenseRange,
+    pub dense: DenseScale,
 }
 
 /// A memory that is given.
@@ -105,13 +105,15 @@ fn score(mut hits: Vec<Hit>, request: &Request<'_>, settings: &Settings) -> Vec<
             .then_with(|| b_dense.total_cmp(&a_dense))
     });
     hits.dedup_by_key(|hit| hit.memory.id());
-    let similarities = similarities(request.query, &hits, request.dense, settings);
+    let tokens: Vec<Tokens> = hits.iter().map(Tokens::of).collect();
+    let similarities = similarities(request.query, &hits, &tokens, request.dense);
     let mut candidates: Vec<Candidate> = hits
         .into_iter()
+        .zip(tokens)
         .zip(similarities)
-        .map(|(hit, similarity)| Candidate {
+        .map(|((hit, tokens), similarity)| Candidate {
             factors: factors(&hit.memory, similarity, request.environment, request.now, settings),
-            words: Words::of(&hit.memory),
+            words: Words::new(&hit.memory, tokens.own),
             memory: hit.memory,
         })
         .collect();
@@ -133,7 +135,9 @@ fn sift(
     settings: &Settings,
     withheld: &mut Vec<Withheld>,
 ) -> Vec<Candidate> {
-    let bars: Vec<_> = candidates.iter().map(|c| barred(c, request.now, settings)).collect();
+    let relevant = relevant_kinds(&candidates, settings);
+    let bar = |c: &Candidate| barred(c, request.now).or_else(|| too_far(c, &relevant, settings));
+    let bars: Vec<_> = candidates.iter().map(bar).collect();
     // A newer statement replaces an older one even when only the older one is near the query.
     let valid: Vec<&Candidate> = candidates
         .iter()
@@ -159,7 +163,26 @@ fn sift(
     eligible
 }
 
-fn barred(candidate: &Candidate, now: Timestamp, settings: &Settings) -> Option<WithheldReason> {
+/// Kinds whose best candidate is near enough.
+fn relevant_kinds(candidates: &[Candidate], settings: &Settings) -> BTreeSet<&'static str> {
+    let near = |c: &&Candidate| c.factors.similarity >= settings.floor;
+    candidates.iter().filter(near).map(|c| c.memory.kind().as_str()).collect()
+}
+
+fn too_far(
+    candidate: &Candidate,
+    relevant: &BTreeSet<&'static str>,
+    settings: &Settings,
+) -> Option<WithheldReason> {
+    // A floor of zero still asks for something in common.
+    let similarity = candidate.factors.similarity;
+    let near = similarity >= settings.tail_floor && similarity > 0.0;
+    let kind_is_relevant = relevant.contains(candidate.memory.kind().as_str());
+    (!near || !kind_is_relevant).then_some(WithheldReason::BelowFloor)
+}
+
+/// What may not be served however near it is.
+fn barred(candidate: &Candidate, now: Timestamp) -> Option<WithheldReason> {
     if let Memory::Fact(fact) = &candidate.memory {
         if fact.expires_at.is_some_and(|end| end <= now) {
             return Some(WithheldReason::Expired);
@@ -168,12 +191,7 @@ fn barred(candidate: &Candidate, now: Timestamp, settings: &Settings) -> Option<
             return Some(WithheldReason::Superseded);
         }
     }
-    if lesson_stage(&candidate.memory) == Some(Stage::Retired) {
-        return Some(WithheldReason::Stage);
-    }
-    // A floor of zero still asks for something in common.
-    let near = candidate.factors.similarity >= settings.floor && candidate.factors.similarity > 0.0;
-    (!near).then_some(WithheldReason::BelowFloor)
+    (lesson_stage(&candidate.memory) == Some(Stage::Retired)).then_some(WithheldReason::Stage)
 }
 
 /// Newer wins; an unproven lesson never replaces a proven one.

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Share of the word arm in the similarity; the dense arm has the rest.
-    pub sparse_weight: f32,
     /// What a cosine of the configured embedder means. Absent: by the embedder's name.
-    pub dense: Option<DenseRange>,
-    /// Similarity below which a memory is irrelevant, 0 to 1.
+    pub dense: Option<DenseScale>,
+    /// Similarity that the best of a kind must reach, or nothing of the kind is relevant. 0 to 1.
     pub floor: f32,
+    /// Similarity that those after it must reach. 0 to 1.
+    pub tail_floor: f32,
     /// Days after which a success counts half.
     pub success_half_life_days: f32,
     /// Days after which a failure counts half: a lesson from failure outlives its time.
@@ -36,13 +36,13 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            sparse_weight: 0.75,
             dense: None,
             floor: 0.2,
+            tail_floor: 0.08,
             success_half_life_days: 30.0,
             failure_half_life_days: 180.0,
-            fact_half_life_days: 180.0,
-            fact_decay_floor: 0.9,
+            fact_half_life_days: 365.0,
+            fact_decay_floor: 0.95,
             other_environment: 0.5,
             candidate_stage: 0.5,
             canary_stage: 0.8,
@@ -53,31 +53,35 @@ impl Default for Settings {
     }
 }
 
-/// The cosines between which relevance lies: `zero` is what unrelated texts reach, `full` a near paraphrase.
+/// What a cosine of one embedder means.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DenseRange {
+pub struct DenseScale {
+    /// What unrelated texts reach.
     pub zero: f32,
+    /// What a near paraphrase reaches.
     pub full: f32,
+    /// Share of the dense arm in the order; the words have the rest. 0 to 1.
+    pub weight: f32,
 }
 
-impl DenseRange {
-    /// Measured for the families that are known; a middle range for the others.
+impl DenseScale {
+    /// Measured for the default embedder, and for the family whose cosines are squeezed into 0.71 to 0.93; a
+    /// middle scale for the others.
     pub fn of(embedder: &EmbedderId) -> Self {
         let model = embedder.model.to_lowercase();
-        let (zero, full) = match () {
-            () if model.starts_with("hashing") => (0.10, 0.60),
-            // Squeezed into 0.71 to 0.93.
-            () if model.contains("e5") => (0.80, 0.92),
-            _ => (0.20, 0.70),
+        let (zero, full, weight) = match () {
+            () if model.starts_with("hashing") => (0.05, 0.45, 0.1),
+            () if model.contains("e5") => (0.78, 0.92, 0.4),
+            _ => (0.15, 0.7, 0.4),
         };
-        Self { zero, full }
+        Self { zero, full, weight }
     }
 
-    /// 0 to 1, linear in between.
+    /// 0 at `zero` and below, 1 at `full`, and on in a line; a cosine cannot be far above.
     pub(crate) fn calibrate(self, cosine: f32) -> f32 {
         let width = (self.full - self.zero).max(f32::EPSILON);
-        let value = (cosine - self.zero) / width;
-        if value.is_finite() { value.clamp(0.0, 1.0) } else { 0.0 }
+        let value = (cosine.min(1.0) - self.zero) / width;
+        if value.is_finite() { value.max(0.0) } else { 0.0 }
     }
 }

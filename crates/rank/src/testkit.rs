@@ -3,9 +3,9 @@
 use hindsight_ports::Hit;
 use hindsight_types::*;
 
-use crate::{DenseRange, Request};
+use crate::{DenseScale, Request};
 
-pub(crate) const DENSE: DenseRange = DenseRange { zero: 0.1, full: 0.6 };
+pub(crate) const DENSE: DenseScale = DenseScale { zero: 0.1, full: 0.6, weight: 0.2 };
 
 pub(crate) fn day(n: i64) -> Timestamp {
     Timestamp::from_second(1_780_000_000 + n * 86_400).unwrap()

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use hindsight_ports::{Clock, Embedder, MemoryStore};
-use hindsight_rank::{DenseRange, Ranked, Ranking, Request, rank};
+use hindsight_rank::{DenseScale, Ranked, Ranking, Request, rank};
 use hindsight_types::{RecalledItem, Receipt, ReceiptId};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
@@ -34,7 +34,7 @@ pub(crate) struct Engine {
     embedder: Arc<dyn Embedder>,
     clock: Arc<dyn Clock>,
     settings: RecallSettings,
-    dense: DenseRange,
+    dense: DenseScale,
     /// Receipts on their way to the store.
     pub(crate) receipts: TaskTracker,
 }
@@ -46,7 +46,7 @@ impl Engine {
         embedder: Arc<dyn Embedder>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let dense = settings.rank.dense.unwrap_or_else(|| DenseRange::of(embedder.id()));
+        let dense = settings.rank.dense.unwrap_or_else(|| DenseScale::of(embedder.id()));
         Self { store, embedder, clock, settings, dense, receipts: TaskTracker::new() }
     }
 

@@ -1,6 +1,7 @@
 //! Measures how well Hindsight judges and recalls, on recorded data of others. See the README beside it.
 
 mod judge;
+mod recall;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,19 @@ struct Cli {
 enum Command {
     /// The slice judge against labels obtained by execution and by people.
     Judge(Source),
+    /// Retrieval over conversations, by words, by meaning and both.
+    Recall(RecallSource),
+}
+
+/// Where the data is and how to print.
+#[derive(Args)]
+struct RecallSource {
+    /// Folder that holds the data sets.
+    #[arg(long)]
+    data: PathBuf,
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Where the data is and how to print.
@@ -36,5 +50,6 @@ struct Source {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Judge(source) => judge::run(&source.data, source.json, source.misses),
+        Command::Recall(source) => recall::run(&source.data, source.json),
     }
 }

@@ -4,7 +4,8 @@ use super::*;
 use crate::testkit::{experience, fact, lesson};
 
 fn both(test: impl Fn((&Memory, &Words), (&Memory, &Words)) -> bool, a: &Memory, b: &Memory) -> bool {
-    let (wa, wb) = (Words::of(a), Words::of(b));
+    let words = |m: &Memory| Words::new(m, token_set(&m.text()));
+    let (wa, wb) = (words(a), words(b));
     let forth = test((a, &wa), (b, &wb));
     assert_eq!(forth, test((b, &wb), (a, &wa)), "must be symmetric");
     forth

@@ -35,7 +35,7 @@ fn age_counts_from_the_last_support() {
 fn a_fact_fades_to_its_floor_only() {
     let mut ancient = fact("k", "likes tea");
     ancient.occurred_at = day(-10_000);
-    close(of(Memory::Fact(ancient)).decay, 0.9);
+    close(of(Memory::Fact(ancient)).decay, 0.95);
     let mut future = fact("k", "likes tea");
     future.occurred_at = day(5_000);
     close(of(Memory::Fact(future)).decay, 1.0);

@@ -191,8 +191,14 @@ proptest! {
             for value in [f.similarity, f.decay, f.reliability, f.environment, f.trust, f.stage, f.total()] {
                 prop_assert!((0.0..=1.0).contains(&value), "{f:?}");
             }
-            prop_assert!(f.similarity >= Settings::default().floor);
+            prop_assert!(f.similarity >= Settings::default().tail_floor);
             prop_assert!(!item.why.is_empty());
+        }
+        for kind in MemoryKind::ALL {
+            let of_kind = || ranking.items.iter().filter(move |i| i.memory.kind() == kind);
+            let first_withheld = ranking.withheld.iter().any(|w| w.kind == kind);
+            let near = of_kind().any(|i| i.factors.similarity >= Settings::default().floor);
+            prop_assert!(near || first_withheld || of_kind().next().is_none());
         }
         let served = ranking.items.iter().map(|i| i.memory.id());
         let mut told: Vec<MemoryId> = served.chain(ranking.withheld.iter().map(|w| w.memory_id)).collect();

@@ -5,7 +5,8 @@ use super::*;
 use crate::testkit::{DENSE, fact, hit, near};
 
 fn of(query: &str, hits: &[Hit]) -> Vec<f32> {
-    similarities(query, hits, DENSE, &Settings::default())
+    let tokens: Vec<Tokens> = hits.iter().map(Tokens::of).collect();
+    similarities(query, hits, &tokens, DENSE)
 }
 
 fn told(key: &str, content: &str) -> Memory {
@@ -29,7 +30,7 @@ fn holding_the_whole_question_is_near_and_sharing_one_common_word_is_not() {
 fn the_best_of_the_irrelevant_stays_irrelevant() {
     let query = "how long does sourdough bread bake at home";
     let hits = [hit(told("1", "/home is full on db-01"), 9.0, 0.15), hit(told("2", "disk alarm"), 0.0, 0.12)];
-    assert!(of(query, &hits).into_iter().all(|s| s < Settings::default().floor));
+    assert!(of(query, &hits).into_iter().all(|s| s < crate::Settings::default().floor));
 }
 
 #[test]
@@ -52,6 +53,16 @@ fn a_missing_arm_leaves_its_share_to_the_other() {
     assert!((of(query, &[one.clone()])[0] - 1.0).abs() < 1e-5);
     one.dense = None;
     assert_eq!(of(query, &[one])[0], 0.0);
+}
+
+#[test]
+fn words_that_only_ask_need_no_answer() {
+    let hits = [near(told("1", "表姐的学历是硕士"), "表姐学历")];
+    let plain = of("表姐学历", &hits)[0];
+    assert!((of("表姐到底是啥学历来着", &hits)[0] - plain).abs() < 1e-5);
+    // A question of nothing else still has something to look for.
+    let asked = [near(told("1", "who knows how many"), "how many")];
+    assert!(of("how many", &asked)[0] > 0.5);
 }
 
 proptest! {
