@@ -1,14 +1,11 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use hindsight_ports::{BusError, DeadLetter, Envelope, Queue, QueueStats};
+use hindsight_ports::{BusError, Envelope, Queue, QueueStats, bus::add_reason};
 use hindsight_types::{TenantId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use uuid::Uuid;
 
 use crate::{LocalBusOptions, schema};
-
-/// Entries of a message's error history that are kept, newest last.
-const HISTORY: usize = 20;
 
 /// A delivery as the database knows it. `seq` and `attempt` together are the lease.
 #[derive(Debug)]
@@ -43,7 +40,7 @@ pub(crate) enum Ending {
 
 /// The tables. Knows no threads; every call runs inside the owner's transaction.
 pub(crate) struct Database {
-    connection: Connection,
+    pub(crate) connection: Connection,
     options: LocalBusOptions,
 }
 
@@ -85,7 +82,7 @@ impl Database {
         self.connection.execute_batch(sql).map_err(|e| unavailable(&e))
     }
 
-    fn now(&self) -> i64 {
+    pub(crate) fn now(&self) -> i64 {
         self.options.clock.now().as_millisecond()
     }
 
@@ -209,9 +206,7 @@ impl Database {
             .optional()?;
         Ok(stored.map(|stored| {
             let mut history: Vec<String> = serde_json::from_str(&stored).unwrap_or_default();
-            history.push(reason.to_owned());
-            let excess = history.len().saturating_sub(HISTORY);
-            history.drain(..excess);
+            add_reason(&mut history, reason);
             serde_json::to_string(&history).unwrap_or_default()
         }))
     }
@@ -228,46 +223,16 @@ impl Database {
                 params![queue.name(), now],
                 |r| Ok((count(r, 0)?, count(r, 1)?, count(r, 2)?, r.get::<_, Option<i64>>(3)?)),
             )?;
-            let dead = self.connection.query_row(
-                "SELECT count(*) FROM dead WHERE queue = ?1",
+            let (dead, oldest_dead) = self.connection.query_row(
+                "SELECT count(*), min(died_at) FROM dead WHERE queue = ?1",
                 [queue.name()],
-                |r| count(r, 0),
+                |r| Ok((count(r, 0)?, r.get::<_, Option<i64>>(1)?)),
             )?;
-            let oldest = oldest.map(|t| Duration::from_millis(u64::try_from(now - t).unwrap_or(0)));
-            Ok(QueueStats { ready, delayed, unsettled, dead, oldest })
+            let [oldest, oldest_dead] = [oldest, oldest_dead]
+                .map(|t| t.map(|t| Duration::from_millis(u64::try_from(now - t).unwrap_or(0))));
+            Ok(QueueStats { ready, delayed, unsettled, dead, oldest, oldest_dead })
         };
         stats().map_err(|e| unavailable(&e))
-    }
-
-    pub(crate) fn dead_letters(&self, queue: Queue, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
-        let letters = || -> rusqlite::Result<Vec<DeadLetter>> {
-            self.connection
-                .prepare_cached(
-                    "SELECT seq, attempt, id, schema, tenant, occurred_at, trace_context, payload, history,
-                         died_at FROM dead WHERE queue = ?1 ORDER BY died_at DESC, seq DESC LIMIT ?2",
-                )?
-                .query_map(params![queue.name(), limit as i64], |r| dead_letter(r, queue))?
-                .collect()
-        };
-        letters().map_err(|e| unavailable(&e))
-    }
-
-    pub(crate) fn replay(&self, queue: Queue, id: Uuid) -> Result<bool, BusError> {
-        let replay = || -> rusqlite::Result<bool> {
-            let key = params![queue.name(), id.as_bytes().as_slice(), self.now()];
-            let back = self.connection.execute(
-                "INSERT INTO message (queue, id, schema, tenant, occurred_at, trace_context, payload, history, ready_at)
-                 SELECT queue, id, schema, tenant, occurred_at, trace_context, payload, history, ?3
-                 FROM dead WHERE queue = ?1 AND id = ?2",
-                key,
-            )?;
-            self.connection.execute(
-                "DELETE FROM dead WHERE queue = ?1 AND id = ?2",
-                params![queue.name(), id.as_bytes().as_slice()],
-            )?;
-            Ok(back > 0)
-        };
-        replay().map_err(|e| unavailable(&e))
     }
 
     fn depth(&self, queue: Queue) -> rusqlite::Result<u64> {
@@ -287,7 +252,7 @@ fn leased(r: &Row<'_>) -> rusqlite::Result<Leased> {
 }
 
 /// Columns 2 to 7 of every select above.
-fn envelope(r: &Row<'_>) -> rusqlite::Result<Envelope> {
+pub(crate) fn envelope(r: &Row<'_>) -> rusqlite::Result<Envelope> {
     fn bad(column: usize, e: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
         rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(e))
     }
@@ -299,17 +264,5 @@ fn envelope(r: &Row<'_>) -> rusqlite::Result<Envelope> {
         occurred_at: r.get::<_, String>(5)?.parse::<Timestamp>().map_err(|e| bad(5, e))?,
         trace_context: serde_json::from_str::<BTreeMap<_, _>>(&context).map_err(|e| bad(6, e))?,
         payload: r.get(7)?,
-    })
-}
-
-fn dead_letter(r: &Row<'_>, queue: Queue) -> rusqlite::Result<DeadLetter> {
-    let history: Vec<String> = serde_json::from_str(&r.get::<_, String>(8)?).unwrap_or_default();
-    Ok(DeadLetter {
-        envelope: envelope(r)?,
-        queue,
-        attempts: r.get(1)?,
-        reason: history.last().cloned().unwrap_or_default(),
-        history,
-        died_at: Timestamp::from_millisecond(r.get(9)?).unwrap_or(Timestamp::UNIX_EPOCH),
     })
 }

@@ -7,18 +7,24 @@
 
 mod consumer;
 mod database;
+mod dead;
+mod leadership;
 mod owner;
 mod schema;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use hindsight_ports::{Bus, BusError, Clock, Consumer, DeadLetter, Envelope, Queue, QueueStats, SystemClock};
+use hindsight_ports::{
+    Bus, BusError, Clock, Consumer, DeadLetter, Envelope, Leadership, Queue, QueueStats, SystemClock,
+    bus::check_leadership_name,
+};
 use uuid::Uuid;
 
 use crate::{
     consumer::LocalConsumer,
     database::Database,
+    leadership::Seats,
     owner::{Owner, Request},
 };
 
@@ -50,6 +56,7 @@ impl Default for LocalBusOptions {
 #[derive(Debug, Clone)]
 pub struct LocalBus {
     owner: Arc<Owner>,
+    seats: Seats,
 }
 
 impl LocalBus {
@@ -57,7 +64,7 @@ impl LocalBus {
     /// Only one process may hold the file.
     pub fn open(path: &Path, options: LocalBusOptions) -> Result<Self, BusError> {
         let database = Database::open(path, &options)?;
-        Ok(Self { owner: Arc::new(Owner::start(database)?) })
+        Ok(Self { owner: Arc::new(Owner::start(database)?), seats: Seats::default() })
     }
 }
 
@@ -82,10 +89,34 @@ impl Bus for LocalBus {
     }
 
     async fn dead_letters(&self, queue: Queue, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
-        self.owner.ask(|reply| Request::DeadLetters { queue, limit, reply }).await
+        self.owner.ask(|reply| Request::DeadLetters { queue, id: None, limit, reply }).await
+    }
+
+    async fn dead_letter(&self, queue: Queue, id: Uuid) -> Result<Option<DeadLetter>, BusError> {
+        let letters =
+            self.owner.ask(|reply| Request::DeadLetters { queue, id: Some(id), limit: 1, reply }).await?;
+        Ok(letters.into_iter().next())
     }
 
     async fn replay(&self, queue: Queue, id: Uuid) -> Result<bool, BusError> {
-        self.owner.ask(|reply| Request::Replay { queue, id, reply }).await
+        let replayed = self.owner.ask(|reply| Request::Replay { queue, id: Some(id), reply }).await?;
+        Ok(replayed > 0)
+    }
+
+    async fn replay_all(&self, queue: Queue) -> Result<u64, BusError> {
+        self.owner.ask(|reply| Request::Replay { queue, id: None, reply }).await
+    }
+
+    async fn discard(&self, queue: Queue, id: Uuid) -> Result<bool, BusError> {
+        Ok(self.owner.ask(|reply| Request::Discard { queue, id, reply }).await? > 0)
+    }
+
+    async fn lead(&self, name: &str) -> Result<Box<dyn Leadership>, BusError> {
+        check_leadership_name(name)?;
+        Ok(Box::new(self.seats.candidate(name)))
+    }
+
+    fn ready(&self) -> Result<(), BusError> {
+        Ok(())
     }
 }

@@ -18,8 +18,9 @@ pub(crate) enum Request {
     Fetch { queue: Queue, max: usize, reply: Reply<Fetched> },
     Settle { seq: i64, attempt: u32, ending: Ending, reply: Option<Reply<()>> },
     Stats { queue: Queue, reply: Reply<QueueStats> },
-    DeadLetters { queue: Queue, limit: usize, reply: Reply<Vec<DeadLetter>> },
-    Replay { queue: Queue, id: Uuid, reply: Reply<bool> },
+    DeadLetters { queue: Queue, id: Option<Uuid>, limit: usize, reply: Reply<Vec<DeadLetter>> },
+    Replay { queue: Queue, id: Option<Uuid>, reply: Reply<u64> },
+    Discard { queue: Queue, id: Uuid, reply: Reply<u64> },
 }
 
 /// What to tell the caller once the transaction is on the disk.
@@ -143,10 +144,13 @@ impl Worker {
                 self.hand_over(reply, begun.and_then(|()| d.fetch(queue, max)))
             }
             Request::Stats { queue, reply } => later(reply, begun.and_then(|()| d.stats(queue))),
-            Request::DeadLetters { queue, limit, reply } => {
-                later(reply, begun.and_then(|()| d.dead_letters(queue, limit)))
+            Request::DeadLetters { queue, id, limit, reply } => {
+                later(reply, begun.and_then(|()| d.dead_letters(queue, id, limit)))
             }
             Request::Replay { queue, id, reply } => later(reply, begun.and_then(|()| d.replay(queue, id))),
+            Request::Discard { queue, id, reply } => {
+                later(reply, begun.and_then(|()| d.discard(queue, Some(id))))
+            }
             Request::Settle { seq, attempt, ending, reply } => {
                 let result = begun.and_then(|()| d.settle(seq, attempt, &ending));
                 match reply {

@@ -62,12 +62,25 @@ pub enum BusError {
     Closed,
 }
 
+/// Reasons that a message's error history keeps, newest last.
+pub const MAX_HISTORY: usize = 20;
+/// Bytes of one reason that are kept.
+pub const MAX_REASON: usize = 2_000;
+
+/// Adds a reason to an error history, within [`MAX_HISTORY`] and [`MAX_REASON`].
+pub fn add_reason(history: &mut Vec<String>, reason: &str) {
+    history.push(reason[..reason.floor_char_boundary(MAX_REASON)].to_owned());
+    let excess = history.len().saturating_sub(MAX_HISTORY);
+    history.drain(..excess);
+}
+
 /// How a delivery ends. Exactly one of these is called; a delivery that is dropped instead comes again.
 #[async_trait]
 pub trait Settle: Send + Sync {
     /// Done, and its effect is durable.
     async fn ack(&self) -> Result<(), BusError>;
-    /// Failed for now: comes again after `delay` with its attempt count raised.
+    /// Failed for now: comes again after at least `delay` with its attempt count raised. A broker may round
+    /// the delay up to the next of a few fixed steps.
     async fn retry(&self, reason: &str, delay: Duration) -> Result<(), BusError>;
     /// Will never succeed: set aside with its reason, for people to see.
     async fn dead_letter(&self, reason: &str) -> Result<(), BusError>;
@@ -104,11 +117,13 @@ pub struct QueueStats {
     pub ready: u64,
     /// Waiting for their delay to pass.
     pub delayed: u64,
-    /// Delivered and not yet settled.
+    /// Delivered and not yet settled; where a broker does not tell, as far as this process knows.
     pub unsettled: u64,
     pub dead: u64,
-    /// Age of the oldest message that is ready.
+    /// Age of the oldest message that is ready; where a broker does not tell, an estimate from above.
     pub oldest: Option<Duration>,
+    /// Time since the oldest dead letter died.
+    pub oldest_dead: Option<Duration>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,10 +138,23 @@ pub struct DeadLetter {
     pub died_at: Timestamp,
 }
 
+/// A candidate for the leadership of a name. At most one candidate leads; another may learn of it before
+/// the former leader does, by no more than the time a lost connection takes to be noticed. So what a
+/// leader does must be idempotent. Dropping it steps down.
+#[async_trait]
+pub trait Leadership: Send {
+    /// Waits until this candidate leads; at once while it does. Waits through outages. Cancel-safe.
+    async fn acquired(&mut self) -> Result<(), BusError>;
+    /// Waits until this candidate leads no more; at once while it does not. Cancel-safe. After it,
+    /// `acquired` stands again.
+    async fn lost(&mut self);
+}
+
 #[async_trait]
 pub trait Bus: Send + Sync + 'static {
     /// Returns `Ok` only when every message is durable. On an error none, some or all may be: publish
-    /// again, consumers deduplicate by `Envelope::id`.
+    /// again, consumers deduplicate by `Envelope::id`. A queue near its limit may take somewhat more than
+    /// the limit before it answers `Full`, and then refuse until some of it is consumed.
     async fn publish(&self, queue: Queue, messages: Vec<Envelope>) -> Result<(), BusError>;
 
     async fn subscribe(&self, queue: Queue, prefetch: usize) -> Result<Box<dyn Consumer>, BusError>;
@@ -136,6 +164,29 @@ pub trait Bus: Send + Sync + 'static {
     /// Newest first.
     async fn dead_letters(&self, queue: Queue, limit: usize) -> Result<Vec<DeadLetter>, BusError>;
 
+    async fn dead_letter(&self, queue: Queue, id: Uuid) -> Result<Option<DeadLetter>, BusError>;
+
     /// Puts a dead letter back at the end of its queue with its attempts at zero. `false`: no such letter.
     async fn replay(&self, queue: Queue, id: Uuid) -> Result<bool, BusError>;
+
+    /// Replays every letter that is dead now, and says how many. On an error some may be replayed.
+    async fn replay_all(&self, queue: Queue) -> Result<u64, BusError>;
+
+    /// Deletes a dead letter for good. `false`: no such letter.
+    async fn discard(&self, queue: Queue, id: Uuid) -> Result<bool, BusError>;
+
+    /// Stands for the leadership of `name`: 1 to 64 of `a-z`, `0-9`, `-`.
+    async fn lead(&self, name: &str) -> Result<Box<dyn Leadership>, BusError>;
+
+    /// Whether work can be done now; else why not.
+    fn ready(&self) -> Result<(), BusError>;
+}
+
+/// Whether a name can be led; see [`Bus::lead`].
+pub fn check_leadership_name(name: &str) -> Result<(), BusError> {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if (1..=64).contains(&name.len()) && name.chars().all(allowed) {
+        return Ok(());
+    }
+    Err(BusError::Rejected(format!("leadership name {name:?}: must be 1 to 64 of a-z, 0-9 and -")))
 }

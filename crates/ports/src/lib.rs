@@ -10,7 +10,9 @@ pub mod store;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
-pub use bus::{Bus, BusError, Consumer, DeadLetter, Delivery, Envelope, Queue, QueueStats, Settle};
+pub use bus::{
+    Bus, BusError, Consumer, DeadLetter, Delivery, Envelope, Leadership, Queue, QueueStats, Settle,
+};
 pub use clock::{Clock, SystemClock};
 pub use embed::{EmbedError, Embedder, EmbedderId, Purpose};
 pub use store::{

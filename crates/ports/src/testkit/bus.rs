@@ -2,12 +2,16 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use hindsight_types::{TenantId, Timestamp};
-use tokio::time::{Instant, timeout};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, timeout},
+};
 use uuid::Uuid;
 
-use crate::{Bus, BusError, Consumer, DeadLetter, Delivery, Envelope, Queue, QueueStats};
+use crate::{Bus, BusError, Consumer, DeadLetter, Delivery, Envelope, Leadership, Queue, QueueStats};
+
+pub use super::faulty_bus::{BusFaults, FaultyBus};
 
 /// Depth the suite expects of the queues it is given.
 pub const MAX_DEPTH: u64 = 5_000;
@@ -53,6 +57,19 @@ async fn stats(bus: &Arc<dyn Bus>, queue: Queue) -> QueueStats {
     bus.stats(queue).await.expect("stats")
 }
 
+/// Waits until the queue is empty in every respect: a broker settles in its own time.
+async fn drained(bus: &Arc<dyn Bus>, queue: Queue) {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let now = stats(bus, queue).await;
+        if now == QueueStats::default() {
+            return;
+        }
+        assert!(Instant::now() < until, "{queue} does not become empty: {now:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 #[allow(clippy::expect_used)]
 async fn ack(delivery: Delivery) {
     delivery.settle.ack().await.expect("acknowledges");
@@ -67,7 +84,7 @@ pub async fn delivers_in_order_and_forgets_what_is_acknowledged(bus: Arc<dyn Bus
         ack(delivery).await;
     }
     assert!(timeout(QUIET, consumer.next()).await.is_err(), "the queue is empty");
-    assert_eq!(stats(&bus, Queue::Ingest).await, QueueStats::default());
+    drained(&bus, Queue::Ingest).await;
 }
 
 pub async fn keeps_every_field(bus: Arc<dyn Bus>) {
@@ -124,12 +141,29 @@ pub async fn retries_after_the_delay_with_the_attempt_counted(bus: Arc<dyn Bus>)
     let third = next(&mut consumer).await;
     assert_eq!(third.attempt, 3);
     ack(third).await;
-    assert_eq!(stats(&bus, Queue::Evaluate).await, QueueStats::default());
+    drained(&bus, Queue::Evaluate).await;
 }
 
 #[allow(clippy::expect_used)]
-pub async fn sets_dead_letters_aside_and_replays_them(bus: Arc<dyn Bus>) {
-    publish(&bus, Queue::Evaluate, envelopes(1..3)).await;
+async fn letters(bus: &Arc<dyn Bus>) -> Vec<DeadLetter> {
+    bus.dead_letters(Queue::Evaluate, 10).await.expect("letters")
+}
+
+/// Lets each of the messages 1 to `n` die, the later ones later.
+#[allow(clippy::expect_used)]
+async fn let_die(bus: &Arc<dyn Bus>, n: u128) -> Box<dyn Consumer> {
+    publish(bus, Queue::Evaluate, envelopes(1..n + 1)).await;
+    let mut consumer = subscribe(bus, Queue::Evaluate, 1).await;
+    for _ in 0..n {
+        let poison = next(&mut consumer).await;
+        poison.settle.dead_letter("毒").await.expect("dies");
+    }
+    consumer
+}
+
+#[allow(clippy::expect_used)]
+pub async fn sets_dead_letters_aside_with_their_history(bus: Arc<dyn Bus>) {
+    publish(&bus, Queue::Evaluate, vec![envelope(1)]).await;
     let mut consumer = subscribe(&bus, Queue::Evaluate, 1).await;
     let poison = next(&mut consumer).await;
     poison.settle.retry("first failure", Duration::ZERO).await.expect("retries");
@@ -137,21 +171,79 @@ pub async fn sets_dead_letters_aside_and_replays_them(bus: Arc<dyn Bus>) {
     let poison = next(&mut consumer).await;
     poison.settle.dead_letter("field `trace_id` is missing").await.expect("dies");
     drop(poison);
-    ack(next(&mut consumer).await).await;
 
-    let letters = bus.dead_letters(Queue::Evaluate, 10).await.expect("letters");
+    let letters = letters(&bus).await;
     let [letter] = letters.as_slice() else { panic!("one dead letter, not {letters:?}") };
     assert_eq!((letter.envelope.clone(), letter.attempts), (envelope(1), 2));
     assert_eq!(letter.reason, "field `trace_id` is missing");
     assert_eq!(letter.history, ["first failure", "field `trace_id` is missing"]);
-    assert_eq!(stats(&bus, Queue::Evaluate).await.dead, 1);
+    let stats = stats(&bus, Queue::Evaluate).await;
+    assert_eq!((stats.ready, stats.dead), (0, 1));
+    assert!(stats.oldest_dead.is_some());
+}
 
-    assert!(!bus.replay(Queue::Evaluate, Uuid::from_u128(99)).await.expect("answers"));
-    assert!(bus.replay(Queue::Evaluate, Uuid::from_u128(1)).await.expect("replays"));
+#[allow(clippy::expect_used)]
+pub async fn shows_replays_and_discards_dead_letters(bus: Arc<dyn Bus>) {
+    let mut consumer = let_die(&bus, 3).await;
+    let ids = |letters: Vec<DeadLetter>| letters.iter().map(|l| l.envelope.id.as_u128()).collect::<Vec<_>>();
+    assert_eq!(ids(letters(&bus).await), [3, 2, 1], "newest first");
+    assert_eq!(ids(bus.dead_letters(Queue::Evaluate, 2).await.expect("letters")), [3, 2]);
+
+    let [known, unknown] = [2, 99].map(Uuid::from_u128);
+    let shown = bus.dead_letter(Queue::Evaluate, known).await.expect("answers").expect("is there");
+    assert_eq!((shown.envelope, shown.reason), (envelope(2), "毒".to_owned()));
+    assert!(bus.dead_letter(Queue::Evaluate, unknown).await.expect("answers").is_none());
+    assert!(bus.dead_letter(Queue::Ingest, known).await.expect("answers").is_none());
+
+    assert!(!bus.replay(Queue::Evaluate, unknown).await.expect("answers"));
+    assert!(bus.replay(Queue::Evaluate, known).await.expect("replays"));
     let delivery = next(&mut consumer).await;
-    assert_eq!((delivery.envelope.id.as_u128(), delivery.attempt), (1, 1));
+    assert_eq!((delivery.envelope.id, delivery.attempt), (known, 1));
     ack(delivery).await;
-    assert_eq!(stats(&bus, Queue::Evaluate).await, QueueStats::default());
+
+    assert!(!bus.discard(Queue::Evaluate, known).await.expect("answers"), "it is not dead now");
+    assert!(bus.discard(Queue::Evaluate, Uuid::from_u128(1)).await.expect("discards"));
+    assert_eq!(ids(letters(&bus).await), [3]);
+    assert!(bus.discard(Queue::Evaluate, Uuid::from_u128(3)).await.expect("discards"));
+    drained(&bus, Queue::Evaluate).await;
+}
+
+#[allow(clippy::expect_used)]
+pub async fn replays_all_dead_letters(bus: Arc<dyn Bus>) {
+    let mut consumer = let_die(&bus, 5).await;
+    assert_eq!(bus.replay_all(Queue::Evaluate).await.expect("replays"), 5);
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let delivery = next(&mut consumer).await;
+        assert_eq!(delivery.attempt, 1);
+        seen.push(delivery.envelope.id.as_u128());
+        ack(delivery).await;
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 3, 4, 5]);
+    assert_eq!(bus.replay_all(Queue::Evaluate).await.expect("replays"), 0);
+    drained(&bus, Queue::Evaluate).await;
+}
+
+#[allow(clippy::expect_used)]
+async fn acquired(candidate: &mut Box<dyn Leadership>) {
+    timeout(PATIENCE, candidate.acquired()).await.expect("leads in time").expect("leads");
+}
+
+#[allow(clippy::expect_used)]
+pub async fn one_candidate_leads_and_another_takes_over(bus: Arc<dyn Bus>) {
+    let mut first = bus.lead("compactor").await.expect("stands");
+    assert!(timeout(QUIET, first.lost()).await.is_ok(), "it does not lead yet");
+    acquired(&mut first).await;
+    acquired(&mut first).await;
+    let mut second = bus.lead("compactor").await.expect("stands");
+    let mut other = bus.lead("other").await.expect("stands");
+    acquired(&mut other).await;
+    assert!(timeout(QUIET, second.acquired()).await.is_err(), "there is one leader");
+    assert!(timeout(QUIET, first.lost()).await.is_err(), "it still leads");
+    drop(first);
+    acquired(&mut second).await;
+    assert!(matches!(bus.lead("No Such").await, Err(BusError::Rejected(_))));
 }
 
 pub async fn holds_no_more_than_prefetch(bus: Arc<dyn Bus>) {
@@ -207,7 +299,7 @@ pub async fn settles_once(bus: Arc<dyn Bus>) {
     assert!(delivery.settle.ack().await.is_ok());
     assert!(matches!(delivery.settle.ack().await, Err(BusError::NotHeld(_))));
     assert!(matches!(delivery.settle.retry("late", Duration::ZERO).await, Err(BusError::NotHeld(_))));
-    assert_eq!(stats(&bus, Queue::Ingest).await, QueueStats::default());
+    drained(&bus, Queue::Ingest).await;
 }
 
 pub async fn waiting_is_cancel_safe(bus: Arc<dyn Bus>) {
@@ -238,75 +330,36 @@ pub async fn queues_do_not_mix(bus: Arc<dyn Bus>) {
     assert!(timeout(QUIET, other.next()).await.is_err());
 }
 
-pub async fn refuses_beyond_its_depth(bus: Arc<dyn Bus>) {
-    publish(&bus, Queue::Ingest, envelopes(0..u128::from(MAX_DEPTH))).await;
-    let refused = bus.publish(Queue::Ingest, vec![envelope(u128::MAX)]).await;
-    assert!(matches!(refused, Err(BusError::Full { queue: Queue::Ingest, .. })), "{refused:?}");
+/// How far beyond its limit a queue may go before it refuses.
+const SLACK: u128 = 500;
+
+#[allow(clippy::expect_used)]
+pub async fn refuses_beyond_its_depth_until_it_is_consumed(bus: Arc<dyn Bus>) {
+    let max = u128::from(MAX_DEPTH);
+    publish(&bus, Queue::Ingest, envelopes(0..max)).await;
+    let mut beyond = max;
+    let refused = loop {
+        match bus.publish(Queue::Ingest, vec![envelope(beyond)]).await {
+            Ok(()) => beyond += 1,
+            Err(e) => break e,
+        }
+        assert!(beyond < max + SLACK, "takes {beyond} messages");
+    };
+    assert!(
+        matches!(refused, BusError::Full { queue: Queue::Ingest, depth } if depth >= MAX_DEPTH),
+        "{refused:?}"
+    );
     publish(&bus, Queue::Evaluate, vec![envelope(1)]).await;
-    let mut consumer = subscribe(&bus, Queue::Ingest, 1).await;
-    ack(next(&mut consumer).await).await;
-    publish(&bus, Queue::Ingest, vec![envelope(u128::MAX)]).await;
-}
 
-/// A bus on which things go wrong: every `n`th publish fails, or every message is published twice.
-#[derive(Clone)]
-pub struct FaultyBus {
-    inner: Arc<dyn Bus>,
-    faults: BusFaults,
-    published: Arc<std::sync::atomic::AtomicU64>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-pub struct BusFaults {
-    /// Every nth publish is refused as `Unavailable`; 0: none.
-    pub fail_every: u64,
-    /// Of the publishes that fail, half were in fact taken: the confirm was lost.
-    pub lose_confirms: bool,
-    /// Every message is on the bus twice.
-    pub duplicate: bool,
-}
-
-impl FaultyBus {
-    pub fn new(inner: Arc<dyn Bus>, faults: BusFaults) -> Self {
-        Self { inner, faults, published: Arc::default() }
+    let mut consumer = subscribe(&bus, Queue::Ingest, 500).await;
+    let mut acks = JoinSet::new();
+    for _ in 0..beyond / 2 {
+        acks.spawn(ack(next(&mut consumer).await));
     }
-}
-
-impl std::fmt::Debug for FaultyBus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FaultyBus").field("faults", &self.faults).finish_non_exhaustive()
-    }
-}
-
-#[async_trait]
-impl Bus for FaultyBus {
-    async fn publish(&self, queue: Queue, mut messages: Vec<Envelope>) -> Result<(), BusError> {
-        let n = 1 + self.published.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        if self.faults.duplicate {
-            messages.extend(messages.clone());
-        }
-        if self.faults.fail_every > 0 && n.is_multiple_of(self.faults.fail_every) {
-            if self.faults.lose_confirms && (n / self.faults.fail_every).is_multiple_of(2) {
-                self.inner.publish(queue, messages).await?;
-            }
-            return Err(BusError::Unavailable("injected".into()));
-        }
-        self.inner.publish(queue, messages).await
-    }
-
-    async fn subscribe(&self, queue: Queue, prefetch: usize) -> Result<Box<dyn Consumer>, BusError> {
-        self.inner.subscribe(queue, prefetch).await
-    }
-
-    async fn stats(&self, queue: Queue) -> Result<QueueStats, BusError> {
-        self.inner.stats(queue).await
-    }
-
-    async fn dead_letters(&self, queue: Queue, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
-        self.inner.dead_letters(queue, limit).await
-    }
-
-    async fn replay(&self, queue: Queue, id: Uuid) -> Result<bool, BusError> {
-        self.inner.replay(queue, id).await
+    acks.join_all().await;
+    let until = Instant::now() + PATIENCE;
+    while let Err(e) = bus.publish(Queue::Ingest, vec![envelope(u128::MAX)]).await {
+        assert!(matches!(e, BusError::Full { .. }) && Instant::now() < until, "{e:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
