@@ -19,8 +19,8 @@ use crate::{data, system::System};
 const BATCH: usize = 256;
 /// Candidates per arm, as many as a recall asks for.
 const CANDIDATES: u64 = 50;
-/// The collections that a recall searches unless it is told otherwise.
-pub(crate) const COLLECTIONS: [&str; 3] = ["trajectories", "lessons", "failure_patterns"];
+/// The collections that [`crate::recall`] asks for.
+pub(crate) const COLLECTIONS: [&str; 4] = ["trajectories", "lessons", "failure_patterns", "steps"];
 
 /// Events per second that the bus takes when nothing else is done with them.
 pub(crate) async fn bus(dir: &Path, runs: u64, streams: u64) -> anyhow::Result<f64> {

@@ -2,7 +2,7 @@ use std::time::Instant;
 
 use futures::future::try_join_all;
 use hindsight_ports::{Encoding, Purpose, Search, SparseVector};
-use hindsight_proto::recall::v1::RecallRequest;
+use hindsight_proto::{common::v1 as common, recall::v1::RecallRequest};
 use hindsight_text::bm25;
 use hindsight_types::{MemoryKind, Viewer};
 
@@ -12,7 +12,15 @@ use crate::{
     system::System,
 };
 
-const KINDS: [MemoryKind; 3] = [MemoryKind::Experience, MemoryKind::Lesson, MemoryKind::FailurePattern];
+/// Everything the runs left, so that the size is that of what is searched.
+const KINDS: [MemoryKind; 4] =
+    [MemoryKind::Experience, MemoryKind::Lesson, MemoryKind::FailurePattern, MemoryKind::Step];
+const KINDS_ON_THE_WIRE: [common::MemoryKind; 4] = [
+    common::MemoryKind::Experience,
+    common::MemoryKind::Lesson,
+    common::MemoryKind::FailurePattern,
+    common::MemoryKind::Step,
+];
 /// As many as a recall asks for.
 const CANDIDATES: usize = 50;
 /// Queries before the clock runs.
@@ -43,9 +51,9 @@ pub(crate) async fn measure(
     }
     for percent in [50, 99] {
         let name = |what: &str| format!("{what} at {size} memories, p{percent}");
-        let engine = name("bare engine, 3 collections");
+        let engine = name("bare engine");
         report.add(engine.clone(), measured.engine.percentile(percent), "ms");
-        report.add_beside(name("store search, 3 kinds"), measured.store.percentile(percent), "ms", &engine);
+        report.add_beside(name("store search"), measured.store.percentile(percent), "ms", &engine);
         report.add_beside(name("recall"), measured.recall.percentile(percent), "ms", &engine);
     }
     let share = 100.0 * measured.answered as f64 / queries.max(1) as f64;
@@ -71,7 +79,8 @@ async fn ask(system: &System, query: String, measured: &mut Measured) -> anyhow:
     measured.store.push(started.elapsed());
 
     let started = Instant::now();
-    let answer = system.client.recall(RecallRequest { query, ..RecallRequest::default() }).await?;
+    let kinds = KINDS_ON_THE_WIRE.map(i32::from).into();
+    let answer = system.client.recall(RecallRequest { query, kinds, ..RecallRequest::default() }).await?;
     measured.recall.push(started.elapsed());
     anyhow::ensure!(!answer.degraded, "a recall missed its deadline: {:?}", answer.arms);
     measured.answered += u64::from(!answer.items.is_empty());

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use hindsight_proto::memory::v1::GetStatsResponse;
+
 use crate::{
     baseline, process, recall,
     report::Report,
@@ -44,7 +46,7 @@ pub(crate) async fn run(args: &Args, report: &mut Report) -> anyhow::Result<()> 
             let done = stage(&system, &mut recorded, missing, args.streams).await?;
             writing(report, size, bus, &done);
         }
-        report.add(format!("memories of {recorded} runs"), memories(&system.stats().await?) as f64, "");
+        contents(report, &system.stats().await?, size);
         recall::measure(&system, args.queries, size, report).await?;
         memory(report, &format!("with {size} memories"));
     }
@@ -59,6 +61,19 @@ async fn stage(system: &System, recorded: &mut u64, runs: u64, streams: u64) -> 
     let done = write::record(system, *recorded..*recorded + runs, streams).await?;
     *recorded += runs;
     Ok(done)
+}
+
+fn contents(report: &mut Report, stats: &GetStatsResponse, size: u64) {
+    let kinds = [
+        ("events", stats.events),
+        ("experiences", stats.experiences),
+        ("steps", stats.steps),
+        ("lessons", stats.lessons),
+        ("failure patterns", stats.failure_patterns),
+    ];
+    for (kind, count) in kinds {
+        report.add(format!("{kind}, with {size} memories"), count as f64, "");
+    }
 }
 
 fn writing(report: &mut Report, size: u64, bus: f64, done: &Recorded) {
