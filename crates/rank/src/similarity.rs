@@ -27,6 +27,10 @@ const OWN_SHARE: f32 = 0.2;
 /// In the height: share of coverage; the cosine has the rest.
 const COVERAGE_SHARE: f32 = 0.6;
 
+/// Coverage is of no more than this many words, the weightiest: a long question says more than any answer
+/// repeats.
+const COVERED_WORDS: usize = 12;
+
 /// Words that ask, or only lend the question its form. No memory need hold them to answer it, so they do
 /// not count in coverage; the search itself uses them.
 static ASKING: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
@@ -67,7 +71,9 @@ impl Query {
         };
         let weights: BTreeMap<String, f32> =
             words(text).into_iter().map(|t| (t.clone(), weight(&t))).collect();
-        let total = weights.values().sum();
+        let mut heaviest: Vec<f32> = weights.values().copied().collect();
+        heaviest.sort_by(|a, b| b.total_cmp(a));
+        let total = heaviest.iter().take(COVERED_WORDS).sum();
         Self { weights, total }
     }
 
@@ -76,7 +82,7 @@ impl Query {
             return 0.0;
         }
         let held: f32 = self.weights.iter().filter(|(t, _)| document.contains(*t)).map(|(_, w)| w).sum();
-        held / self.total
+        (held / self.total).min(1.0)
     }
 }
 

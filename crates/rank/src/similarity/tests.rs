@@ -56,6 +56,21 @@ fn a_missing_arm_leaves_its_share_to_the_other() {
 }
 
 #[test]
+fn a_long_question_is_not_held_against_a_short_answer() {
+    let filler: Vec<String> = (0..80).map(|i| format!("filler{i}")).collect();
+    let query = format!("{} the staging certificate of the payment gateway expired", filler.join(" "));
+    let hits = [
+        near(told("1", "certificate of the payment gateway expired on staging: renew it"), &query),
+        near(told("2", "the gateway documentation moved"), &query),
+    ];
+    let s = of(&query, &hits);
+    assert!(
+        s[0] >= crate::Settings::default().floor && s[1] < crate::Settings::default().tail_floor,
+        "{s:?}"
+    );
+}
+
+#[test]
 fn words_that_only_ask_need_no_answer() {
     let hits = [near(told("1", "表姐的学历是硕士"), "表姐学历")];
     let plain = of("表姐学历", &hits)[0];

@@ -1,5 +1,7 @@
 //! The role over a real store, called through its gRPC services.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod common;
 mod memory;
 mod recall;
