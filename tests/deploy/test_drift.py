@@ -33,46 +33,66 @@ from rendered import (
 PROBES = ["startupProbe", "livenessProbe", "readinessProbe"]
 # The Secret that production is given: the keys are those that deploy/README.md lists.
 GIVEN = {
-    "HINDSIGHT__AUTH__KEYS": f'[{{ name = "a", hash = "{"0" * 64}", tenant = "acme", permissions = ["read"] }}]',
-    "HINDSIGHT__BUS__USERNAME": "hindsight",
-    "HINDSIGHT__BUS__PASSWORD": "given",
-    "HINDSIGHT__STORE__API_KEY": "given",
+    "auth-keys": f'[{{ name = "a", hash = "{"0" * 64}", tenant = "acme", permissions = ["read"] }}]',
+    "rabbitmq-username": "hindsight",
+    "rabbitmq-password": "given",
+    "qdrant-api-key": "given",
 }
 
 
+def secret(overlay):
+    found = of_kind(overlay, "Secret")
+    return {k: base64.b64decode(v).decode() for k, v in found[0]["data"].items()} if found else GIVEN
+
+
 def environment(overlay):
-    """What a pod of any role gets from ConfigMap and Secret."""
-    env = {}
-    for m in of_kind(overlay, "ConfigMap"):
-        env |= {k: v for k, v in m["data"].items() if k.startswith("HINDSIGHT")}
-    secrets = of_kind(overlay, "Secret")
-    for m in secrets:
-        env |= {k: base64.b64decode(v).decode() for k, v in m["data"].items()}
-    return env if secrets else env | GIVEN
+    """The variables of a pod, the same for every role."""
+    maps = {m["metadata"]["name"]: m["data"] for m in of_kind(overlay, "ConfigMap")}
+    each = []
+    for c in map(container, deployments(overlay)):
+        env = {}
+        for source in c["envFrom"]:
+            env |= maps[source["configMapRef"]["name"]]
+        each.append(env | {e["name"]: secret(overlay)[e["valueFrom"]["secretKeyRef"]["key"]] for e in c["env"]})
+    assert all(env == each[0] for env in each)
+    return each[0]
 
 
-def configuration(overlay, folder):
-    (found,) = [m for m in of_kind(overlay, "ConfigMap") if "hindsight.toml" in m["data"]]
-    file = folder / "hindsight.toml"
-    file.write_text(found["data"]["hindsight.toml"])
-    return file
+def mounted(overlay, folder):
+    """What a pod finds mounted, laid out in `folder`; the path of its configuration."""
+    deployment = deployments(overlay)[0]
+    volumes = {v["name"]: v for v in deployment["spec"]["template"]["spec"]["volumes"]}
+    maps = {m["metadata"]["name"]: m["data"] for m in of_kind(overlay, "ConfigMap")}
+    for mount in container(deployment)["volumeMounts"]:
+        volume = volumes[mount["name"]]
+        if "secret" in volume:
+            files = {i["path"]: secret(overlay)[i["key"]] for i in volume["secret"]["items"]}
+        else:
+            files = maps[volume["configMap"]["name"]]
+        place = folder / mount["mountPath"].lstrip("/")
+        place.mkdir(parents=True)
+        for name, text in files.items():
+            (place / name).write_text(text.replace('"/run/secrets/', f'"{folder}/run/secrets/'))
+    flag, path = container(deployment)["args"]
+    assert flag == "--config"
+    return folder / path.lstrip("/")
 
 
 def effective(overlay, folder):
-    file = configuration(overlay, folder)
+    file = mounted(overlay, folder)
     return json.loads(must(hindsight("--config", file, "--json", "config", "print", env=environment(overlay))))
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_configuration_is_right(overlay, tmp_path):
     """Strictly: every key of the file and every variable means something."""
-    file = configuration(overlay, tmp_path)
+    file = mounted(overlay, tmp_path)
     must(hindsight("--config", file, "config", "check", env=environment(overlay)))
 
 
 @pytest.mark.parametrize("extra", ["HINDSIGHT__BUS__NO_SUCH_KEY", "HINDSIGHT__NO_SUCH_SECTION__KEY"])
 def test_a_variable_that_means_nothing_is_found(extra, tmp_path):
-    file = configuration("production", tmp_path)
+    file = mounted("production", tmp_path)
     checked = hindsight("--config", file, "config", "check", env=environment("production") | {extra: "1"})
     assert checked.returncode != 0 and extra in checked.stdout + checked.stderr
 
@@ -120,16 +140,29 @@ def test_the_queue_that_scales_is_the_one_that_is_worked_off(tmp_path):
     assert re.search(rf'Self::Evaluate => "{re.escape(name)}"', source)
 
 
+def test_a_pod_is_asked_for_when_eight_rounds_of_work_wait(tmp_path):
+    (scaled,) = of_kind("production", "ScaledObject")
+    (trigger,) = scaled["spec"]["triggers"]
+    assert int(trigger["metadata"]["value"]) == 8 * effective("production", tmp_path)["evaluate"]["concurrency"]
+
+
+def test_the_readme_names_every_service():
+    text = (ROOT / "deploy/README.md").read_text()
+    for file in (ROOT / "proto").glob("hindsight/*/v1/*_service.proto"):
+        service = re.search(r"^service (\w+)", file.read_text(), re.M)[1]
+        assert f"`{'.'.join(file.parent.relative_to(ROOT / 'proto').parts)}.{service}`" in text
+
+
 def test_the_development_key_is_the_one_that_is_named():
     text = (ROOT / "deploy/kubernetes/overlays/development/kustomization.yaml").read_text()
     key = re.search(r"hs_\S+", text)[0]
-    assert hashlib.sha256(key.encode()).hexdigest() in environment("development")["HINDSIGHT__AUTH__KEYS"]
+    assert hashlib.sha256(key.encode()).hexdigest() in secret("development")["auth-keys"]
 
 
 def test_the_secret_that_production_needs_is_written_down():
     text = (ROOT / "deploy/README.md").read_text()
     assert all(key in text for key in GIVEN)
-    assert set(environment("development")) >= set(GIVEN)
+    assert set(secret("development")) == set(GIVEN)
 
 
 def free_port():
@@ -173,11 +206,9 @@ def test_probes_are_answered_while_everything_else_is_away(role, tmp_path):
         "HINDSIGHT__SERVER__LISTEN": "127.0.0.1:0",
         "HINDSIGHT__SERVER__ADMIN_LISTEN": f"127.0.0.1:{admin}",
     }
-    file = configuration("development", tmp_path)
-    mount = next(m for m in c["volumeMounts"] if m["name"] == "config")["mountPath"]
-    args = [a.replace(mount, str(file.parent)) for a in c["args"]]
+    file = mounted("development", tmp_path)
     with (tmp_path / "log").open("w") as log:
-        command = [BIN.parent / binary_of(c["image"]), *args]
+        command = [BIN.parent / binary_of(c["image"]), "--config", file]
         process = subprocess.Popen(command, stdout=log, stderr=log, env=env, cwd=tmp_path)
     try:
         paths = {probe: c[probe]["httpGet"]["path"] for probe in PROBES}

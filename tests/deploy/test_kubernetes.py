@@ -136,12 +136,11 @@ def test_every_reference_leads_somewhere(overlay):
         for c in template["spec"]["containers"]:
             for source in c.get("envFrom", []):
                 named_by |= {("ConfigMap", v["name"]) for k, v in source.items() if k == "configMapRef"}
-                named_by |= {("Secret", v["name"]) for k, v in source.items() if k == "secretRef"}
             refs = [e["valueFrom"]["secretKeyRef"] for e in c.get("env", []) if "valueFrom" in e]
             named_by |= {("Secret", r["name"]) for r in refs}
-        named_by |= {
-            ("ConfigMap", v["configMap"]["name"]) for v in template["spec"].get("volumes", []) if "configMap" in v
-        }
+        volumes = template["spec"].get("volumes", [])
+        named_by |= {("ConfigMap", v["configMap"]["name"]) for v in volumes if "configMap" in v}
+        named_by |= {("Secret", v["secret"]["secretName"]) for v in volumes if "secret" in v}
     assert named_by == there | outside
 
 
