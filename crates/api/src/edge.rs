@@ -76,7 +76,7 @@ where
         let id = request_id(&request);
         let path = request.uri().path();
         let open = is_open_path(path);
-        let call = Call::begin(path, &id);
+        let call = Call::begin(path, request.headers(), &id);
         if !open {
             match self.keyring.authenticate(request.headers()) {
                 Ok(caller) => {

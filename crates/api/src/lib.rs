@@ -7,6 +7,7 @@
 
 mod auth;
 mod edge;
+mod methods;
 mod page;
 pub mod status;
 mod trace;

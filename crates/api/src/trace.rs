@@ -4,27 +4,32 @@ use std::{
     time::Instant,
 };
 
+use hindsight_telemetry::{Label, Metric, span};
 use http::{HeaderMap, Response};
 use http_body::{Body, Frame, SizeHint};
 use tonic::Code;
 use tracing::{Span, field};
 
-use crate::Caller;
+use crate::{Caller, is_open_path, methods};
 
-/// One call on its way: a span, and one line of log when it ends, however it ends.
+/// One call on its way: a span in the caller's trace, and when it ends, however it ends, one line of log
+/// and its metrics.
 #[derive(Debug)]
 pub(crate) struct Call {
     span: Span,
+    /// For the metrics; none for probes.
+    method: Option<&'static str>,
     begun: Instant,
     ended: bool,
 }
 
 impl Call {
-    pub(crate) fn begin(path: &str, request_id: &str) -> Self {
+    pub(crate) fn begin(path: &str, headers: &HeaderMap, request_id: &str) -> Self {
         let method = path.trim_start_matches('/');
         let method = method.get(..128).unwrap_or(method);
         let span = tracing::info_span!(
             "rpc",
+            otel.kind = "server",
             method,
             request_id,
             tenant = field::Empty,
@@ -32,7 +37,9 @@ impl Call {
             status = field::Empty,
             latency_ms = field::Empty
         );
-        Self { span, begun: Instant::now(), ended: false }
+        span::serve(&span, method, headers);
+        let known = (!is_open_path(path)).then(|| methods::known(method));
+        Self { span, method: known, begun: Instant::now(), ended: false }
     }
 
     pub(crate) fn span(&self) -> &Span {
@@ -56,9 +63,15 @@ impl Call {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        let latency_ms = self.begun.elapsed().as_secs_f64() * 1000.0;
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let latency_ms = seconds * 1000.0;
         self.span.record("status", field::debug(code));
         self.span.record("latency_ms", latency_ms);
+        span::served(&self.span, code);
+        if let Some(method) = self.method {
+            Metric::RpcCalls.add(1, &[(Label::Method, method), (Label::Code, span::code_word(code))]);
+            Metric::RpcDuration.record(seconds, &[(Label::Method, method)]);
+        }
         let _entered = self.span.enter();
         match code {
             Code::Ok => tracing::debug!("call done"),

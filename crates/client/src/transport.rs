@@ -6,13 +6,16 @@ use std::{
     time::Duration,
 };
 
+use hindsight_telemetry::span;
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use secrecy::{ExposeSecret as _, SecretString};
 use tonic::{
+    Code, Status,
     body::Body,
     transport::{Channel, ClientTlsConfig, Endpoint},
 };
 use tower::{Service, ServiceExt as _, util::BoxCloneSyncService};
+use tracing::{Instrument as _, Span};
 
 use crate::ConnectError;
 
@@ -76,10 +79,36 @@ fn bearer(key: Option<&SecretString>) -> Result<Option<HeaderValue>, ConnectErro
     Ok(Some(value))
 }
 
+type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
+
+impl Route {
+    fn call(&mut self, request: Request<Body>) -> Answer {
+        match self {
+            Self::Local(service) => {
+                let answer = service.call(request);
+                Box::pin(async move { answer.await.map_err(|never| match never {}) })
+            }
+            Self::Remote(channel) => {
+                let answer = channel.call(request);
+                Box::pin(async move { answer.await.map_err(Into::into) })
+            }
+        }
+    }
+}
+
+/// Whether the call succeeded, as far as the head of the answer tells: an error is in it, and a stream
+/// says how it ends only at its end.
+fn status(answer: &Result<Response<Body>, BoxError>) -> Code {
+    match answer {
+        Ok(response) => Status::from_header_map(response.headers()).map_or(Code::Ok, |s| s.code()),
+        Err(_) => Code::Unavailable,
+    }
+}
+
 impl Service<Request<Body>> for Transport {
     type Response = Response<Body>;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
+    type Future = Answer;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         match &mut self.route {
@@ -92,16 +121,17 @@ impl Service<Request<Body>> for Transport {
         if let Some(key) = &self.authorization {
             request.headers_mut().insert(AUTHORIZATION, key.clone());
         }
-        match &mut self.route {
-            Route::Local(service) => {
-                let answer = service.call(request);
-                Box::pin(async move { answer.await.map_err(|never| match never {}) })
+        let path = request.uri().path().to_owned();
+        let span = span::client(&path, request.headers_mut());
+        let answer = span.in_scope(|| self.route.call(request));
+        Box::pin(
+            async move {
+                let answer = answer.await;
+                span::client_ended(&Span::current(), status(&answer));
+                answer
             }
-            Route::Remote(channel) => {
-                let answer = channel.call(request);
-                Box::pin(async move { answer.await.map_err(Into::into) })
-            }
-        }
+            .instrument(span),
+        )
     }
 }
 

@@ -1,56 +1,29 @@
-//! The log: to standard error alone, so that standard output stays the product's. People on a terminal get
-//! lines, machines get JSON.
+//! What a process tells of itself: the log on standard error, traces by OTLP, metrics for Prometheus.
+//!
+//! A server begins with [`init_server`] and ends with [`Telemetry::shutdown`]; a single command needs only
+//! the log ([`init`]). Ports are wrapped by [`observe`], calls and messages by [`span`], and whatever else
+//! is counted is a [`Metric`].
 
-use std::{
-    fmt,
-    io::{IsTerminal as _, stderr},
-    panic::PanicHookInfo,
-    str::FromStr,
-};
+pub mod context;
+mod log;
+mod metric;
+pub mod observe;
+mod recorder;
+pub mod span;
+mod traces;
 
-use serde::Serialize;
-use tracing_subscriber::{EnvFilter, fmt::MakeWriter, util::SubscriberInitExt as _};
+use std::{fmt, time::Duration};
 
-/// How a line of log looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    /// Human on a terminal, JSON elsewhere.
-    #[default]
-    Auto,
-    Human,
-    Json,
-}
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// What is logged: `tracing` directives, as in `info,hindsight_recall=debug`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Filter(String);
+pub use log::{BadFilter, Filter, Format};
+pub use metric::{Label, Metric, Shape, outcome};
+pub use recorder::render as render_metrics;
+pub use traces::Traces;
 
-impl Default for Filter {
-    fn default() -> Self {
-        Self("info".to_owned())
-    }
-}
-
-impl fmt::Display for Filter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("is not a log filter ({0}); use a level, or target=level pairs, as in `info,hindsight_recall=debug`")]
-pub struct BadFilter(String);
-
-impl FromStr for Filter {
-    type Err = BadFilter;
-
-    fn from_str(s: &str) -> Result<Self, BadFilter> {
-        EnvFilter::builder().parse(s).map_err(|e| BadFilter(e.to_string()))?;
-        Ok(Self(s.to_owned()))
-    }
-}
+/// How long the end of a process waits for its last traces to be taken.
+const FLUSH: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
@@ -58,40 +31,53 @@ pub enum InitError {
     Filter(#[from] BadFilter),
     #[error("the log is set up already: {0}")]
     Twice(#[from] tracing_subscriber::util::TryInitError),
+    #[error("telemetry.otlp_endpoint: {0}; give http://HOST:PORT, usually of port 4317")]
+    Traces(#[from] opentelemetry_otlp::ExporterBuildError),
+    #[error("metrics: {0}")]
+    Metrics(#[from] metrics_exporter_prometheus::BuildError),
 }
 
 /// Sets up the log of the process, once; from here on panics are logged too.
 pub fn init(format: Format, filter: &Filter) -> Result<(), InitError> {
-    let json = match format {
-        Format::Auto => !stderr().is_terminal(),
-        Format::Human => false,
-        Format::Json => true,
-    };
-    subscriber(json, filter, stderr)?.try_init()?;
-    std::panic::set_hook(Box::new(log_panic));
+    log::subscriber(format.is_json(), filter, std::io::stderr, None)?.try_init()?;
+    std::panic::set_hook(Box::new(log::panicked));
     Ok(())
 }
 
-fn subscriber<W>(json: bool, filter: &Filter, writer: W) -> Result<tracing::Dispatch, BadFilter>
-where
-    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
-{
-    let filter = EnvFilter::builder().parse(&filter.0).map_err(|e| BadFilter(e.to_string()))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
-    Ok(if json {
-        log.json().flatten_event(true).with_current_span(true).with_span_list(false).into()
-    } else {
-        log.with_ansi(stderr().is_terminal()).into()
-    })
+/// As [`init`], with metrics, and with traces when they have a place to go. Needs a Tokio runtime.
+/// `service` names the process in traces, as in `hindsight-collector`.
+pub fn init_server(
+    format: Format,
+    filter: &Filter,
+    service: &str,
+    traces: &Traces,
+) -> Result<Telemetry, InitError> {
+    let provider = traces::provider(service, traces)?;
+    log::subscriber(format.is_json(), filter, std::io::stderr, provider.as_ref())?.try_init()?;
+    std::panic::set_hook(Box::new(log::panicked));
+    recorder::install()?;
+    Ok(Telemetry { provider })
 }
 
-fn log_panic(info: &PanicHookInfo<'_>) {
-    let message = info.payload_as_str().unwrap_or("(no message)");
-    let at = info.location().map_or_else(|| "unknown".to_owned(), ToString::to_string);
-    let backtrace = std::backtrace::Backtrace::capture();
-    let thread = std::thread::current();
-    let thread = thread.name().unwrap_or("unnamed");
-    tracing::error!(at, thread, %backtrace, "panic: {message}");
+/// What must be told before the process ends.
+#[must_use = "the last traces are lost without `shutdown`"]
+pub struct Telemetry {
+    provider: Option<SdkTracerProvider>,
+}
+
+impl fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Telemetry").field("traces", &self.provider.is_some()).finish()
+    }
+}
+
+impl Telemetry {
+    /// Sends the last traces, for a few seconds at most.
+    pub async fn shutdown(self) {
+        if let Some(provider) = self.provider {
+            traces::flush(provider, FLUSH).await;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,166 @@
+//! Every metric of Hindsight, with what it counts and by what. Nothing else makes metrics: the macros of
+//! the `metrics` crate are a lint error outside of this file.
+#![allow(clippy::disallowed_macros, reason = "the one place that may")]
+
+/// By what a metric is split. Values are constants of the program, so that what people and agents send
+/// (tenants, users, traces, texts) can never become a time series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Label {
+    Attempt,
+    Code,
+    Degraded,
+    End,
+    Kind,
+    Label,
+    Method,
+    Operation,
+    Purpose,
+    Queue,
+    Result,
+    Role,
+}
+
+impl Label {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Attempt => "attempt",
+            Self::Code => "code",
+            Self::Degraded => "degraded",
+            Self::End => "end",
+            Self::Kind => "kind",
+            Self::Label => "label",
+            Self::Method => "method",
+            Self::Operation => "operation",
+            Self::Purpose => "purpose",
+            Self::Queue => "queue",
+            Self::Result => "result",
+            Self::Role => "role",
+        }
+    }
+}
+
+/// What a metric is, and in what it is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Only rises.
+    Counter,
+    Gauge,
+    /// Spread of times, in seconds.
+    Seconds,
+    /// Spread of amounts.
+    Amounts,
+}
+
+impl Shape {
+    /// Upper bounds of the buckets of a histogram.
+    pub(crate) const fn buckets(self) -> &'static [f64] {
+        match self {
+            Self::Counter | Self::Gauge => &[],
+            Self::Seconds => {
+                &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]
+            }
+            Self::Amounts => &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 250.0, 500.0, 1000.0],
+        }
+    }
+}
+
+macro_rules! metrics {
+    ($($metric:ident = $name:literal, $shape:ident, [$($label:ident),*], $help:literal;)+) => {
+        /// A metric.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Metric {
+            $(#[doc = $help] $metric,)+
+        }
+
+        impl Metric {
+            pub const ALL: &'static [Self] = &[$(Self::$metric),+];
+
+            /// As Prometheus knows it; the unit is its end.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$metric => $name),+ }
+            }
+
+            pub const fn shape(self) -> Shape {
+                match self { $(Self::$metric => Shape::$shape),+ }
+            }
+
+            pub const fn labels(self) -> &'static [Label] {
+                match self { $(Self::$metric => &[$(Label::$label),*]),+ }
+            }
+
+            pub const fn help(self) -> &'static str {
+                match self { $(Self::$metric => $help),+ }
+            }
+        }
+    };
+}
+
+metrics! {
+    RpcCalls = "hindsight_rpc_calls_total", Counter, [Method, Code], "Calls that ended, by canonical status code.";
+    RpcDuration = "hindsight_rpc_duration_seconds", Seconds, [Method], "Time from the start of a call to its status.";
+    QueueReady = "hindsight_queue_ready", Gauge, [Queue], "Messages that wait to be delivered.";
+    QueueDelayed = "hindsight_queue_delayed", Gauge, [Queue], "Messages that wait for the delay of their retry.";
+    QueueUnsettled = "hindsight_queue_unsettled", Gauge, [Queue], "Messages in the hands of consumers.";
+    QueueOldest = "hindsight_queue_oldest_seconds", Gauge, [Queue], "Age of the oldest message that waits.";
+    DeadLetters = "hindsight_dead_letters", Gauge, [Queue], "Messages set aside for people to look at.";
+    DeadLetterOldest = "hindsight_dead_letter_oldest_seconds", Gauge, [Queue], "Time since the oldest dead letter died.";
+    BusPublished = "hindsight_bus_published_total", Counter, [Queue, Result], "Messages handed to the bus.";
+    BusPublishDuration = "hindsight_bus_publish_duration_seconds", Seconds, [Queue], "Time until the bus has confirmed a batch.";
+    BusPublishBatch = "hindsight_bus_publish_batch_messages", Amounts, [Queue], "Messages of one publish.";
+    BusDelivered = "hindsight_bus_delivered_total", Counter, [Queue, Attempt], "Deliveries taken, the first of a message or one again.";
+    BusSettled = "hindsight_bus_settled_total", Counter, [Queue, End, Result], "Deliveries ended: acknowledged, sent to be retried, or set aside.";
+    IngestBatch = "hindsight_ingest_batch_messages", Amounts, [], "Messages that the ingester writes together.";
+    StoreCalls = "hindsight_store_calls_total", Counter, [Operation, Result], "Calls of the store.";
+    StoreDuration = "hindsight_store_duration_seconds", Seconds, [Operation], "Time a call of the store takes.";
+    EmbedCalls = "hindsight_embed_calls_total", Counter, [Purpose, Result], "Calls of the embedder.";
+    EmbedDuration = "hindsight_embed_duration_seconds", Seconds, [Purpose], "Time a call of the embedder takes.";
+    EmbedTexts = "hindsight_embed_texts_total", Counter, [Purpose], "Texts given to the embedder.";
+    Evaluations = "hindsight_evaluations_total", Counter, [Result], "Looks at a finished task, by what they came to: judged, skipped, waiting, failed.";
+    EvaluationDuration = "hindsight_evaluation_duration_seconds", Seconds, [Result], "Time of one look at a finished task.";
+    StepLabels = "hindsight_step_labels_total", Counter, [Label], "Steps judged, by their label.";
+    Recalls = "hindsight_recalls_total", Counter, [Result, Degraded], "Recalls answered: with memories (hit) or without (empty), and whether something was not searched.";
+    RecallItems = "hindsight_recall_items_total", Counter, [Kind], "Memories that recalls brought.";
+    RoleReady = "hindsight_role_ready", Gauge, [Role], "1 while the role can do its work.";
+}
+
+impl Metric {
+    /// Raises a counter.
+    pub fn add(self, amount: u64, labels: &[(Label, &'static str)]) {
+        debug_assert!(self.shape() == Shape::Counter && self.fits(labels), "{self:?} {labels:?}");
+        metrics::counter!(self.name(), own(labels)).increment(amount);
+    }
+
+    /// Sets a gauge.
+    pub fn set(self, value: f64, labels: &[(Label, &'static str)]) {
+        debug_assert!(self.shape() == Shape::Gauge && self.fits(labels), "{self:?} {labels:?}");
+        metrics::gauge!(self.name(), own(labels)).set(value);
+    }
+
+    /// Adds to a spread.
+    pub fn record(self, value: f64, labels: &[(Label, &'static str)]) {
+        debug_assert!(!self.shape().buckets().is_empty() && self.fits(labels), "{self:?} {labels:?}");
+        metrics::histogram!(self.name(), own(labels)).record(value);
+    }
+
+    fn fits(self, labels: &[(Label, &'static str)]) -> bool {
+        labels.iter().map(|(label, _)| label).eq(self.labels())
+    }
+
+    /// Tells the recorder what the metric means.
+    pub(crate) fn describe(self) {
+        match self.shape() {
+            Shape::Counter => metrics::describe_counter!(self.name(), self.help()),
+            Shape::Gauge => metrics::describe_gauge!(self.name(), self.help()),
+            Shape::Seconds | Shape::Amounts => metrics::describe_histogram!(self.name(), self.help()),
+        }
+    }
+}
+
+fn own(labels: &[(Label, &'static str)]) -> Vec<metrics::Label> {
+    labels.iter().map(|(label, value)| metrics::Label::from_static_parts(label.name(), value)).collect()
+}
+
+/// The value of [`Label::Result`] for what can fail.
+pub fn outcome<T, E>(result: &Result<T, E>) -> &'static str {
+    if result.is_ok() { "ok" } else { "error" }
+}

@@ -1,0 +1,10 @@
+//! Ports that tell what goes through them. Each wraps an adapter with spans and metrics and changes
+//! nothing else.
+
+mod bus;
+mod embedder;
+mod store;
+
+pub use bus::bus;
+pub use embedder::embedder;
+pub use store::store;
