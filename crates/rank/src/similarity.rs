@@ -15,7 +15,8 @@ use std::{
 };
 
 use hindsight_ports::Hit;
-use hindsight_text::token_set;
+use hindsight_text::{token_set, truncate_chars};
+use hindsight_types::Memory;
 
 use crate::DenseScale;
 
@@ -31,6 +32,9 @@ const COVERAGE_SHARE: f32 = 0.6;
 /// repeats.
 const COVERED_WORDS: usize = 12;
 
+/// Characters of a text that are looked at.
+const READ_CHARS: usize = 4_000;
+
 /// Words that ask, or only lend the question its form. No memory need hold them to answer it, so they do
 /// not count in coverage; the search itself uses them.
 static ASKING: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
@@ -42,7 +46,7 @@ static ASKING: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
 
 /// The distinct tokens of a candidate.
 pub(crate) struct Tokens {
-    /// Of what it says.
+    /// Of what it says, and who said it.
     pub(crate) own: BTreeSet<String>,
     /// Of what it is found by: what it says, with its context.
     indexed: BTreeSet<String>,
@@ -50,8 +54,19 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     pub(crate) fn of(hit: &Hit) -> Self {
-        Self { own: token_set(&hit.memory.text()), indexed: token_set(&hit.memory.indexed_text()) }
+        let mut own = read(&hit.memory.text());
+        // Who said it is part of what was said: questions name people.
+        if let Memory::Fact(fact) = &hit.memory {
+            own.extend(read(&fact.speaker));
+        }
+        Self { own, indexed: read(&hit.memory.indexed_text()) }
     }
+}
+
+/// The distinct tokens of the first characters of a text: a recall has hundreds of candidates and little
+/// time, and what a memory is about stands at its beginning.
+pub(crate) fn read(text: &str) -> BTreeSet<String> {
+    token_set(truncate_chars(text, READ_CHARS))
 }
 
 /// What the query's words are worth, each by its rarity among the candidates (the inverse document

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use hindsight_text::{Kind, token_set, tokenize};
+use hindsight_text::{Kind, tokenize};
 use hindsight_types::{
     Environment, Experience, Fact, FactStatus, FailurePattern, Lesson, Memory, ScoreFactors, Stage,
     StepMemory,
 };
 
 use super::{Labels, code, quote, run};
-use crate::{Request, factors};
+use crate::{Request, factors, similarity::read};
 
 /// Characters of a text that is the substance of an item.
 const LONG: usize = 600;
@@ -31,7 +31,7 @@ pub(crate) struct Item<'a> {
 impl<'a> Item<'a> {
     pub(crate) fn new(memory: &'a Memory, factors: &'a ScoreFactors, request: &'a Request<'a>) -> Self {
         let labels = Labels::of(request.query);
-        let shared = shared_words(request.query, &token_set(&memory.indexed_text()));
+        let shared = shared_words(request.query, &read(&memory.indexed_text()));
         let why = format!("{}; {}", labels.shares(&shared), labels.similarity(factors.similarity));
         Self { memory, factors, request, labels, why }
     }

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+mod examples;
 mod memory;
 mod recall;
