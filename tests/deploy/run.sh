@@ -18,7 +18,12 @@ export DEPLOY_TOOLS="${HINDSIGHT_TEST_CACHE:-$HOME/.cache/hindsight-tests}/deplo
 if ! [ -f "$DEPLOY_TOOLS/wheels" ]; then
     rm -rf "$DEPLOY_TOOLS"
     "$python" -m venv "$DEPLOY_TOOLS"
-    "$DEPLOY_TOOLS/bin/python" -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+    if ! "$DEPLOY_TOOLS/bin/python" -m pip install --quiet --disable-pip-version-check --requirement requirements.txt; then
+        echo "SKIPPED: the tools that read deploy/ are not to be had"
+        # Where tests count, what was not checked has failed.
+        [ -z "${CI:-}" ]
+        exit
+    fi
     touch "$DEPLOY_TOOLS/wheels"
 fi
 if ! [ -f "$DEPLOY_TOOLS/types" ] && command -v npm >/dev/null; then

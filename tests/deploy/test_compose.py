@@ -1,6 +1,7 @@
 """compose.yaml, as `docker compose config` reads it."""
 
 import hashlib
+import re
 
 import pytest
 from rendered import DEPLOY, ROLES, WORKSPACE, compose, entrypoint, hindsight, must, seconds, stages
@@ -62,6 +63,14 @@ def test_no_secret_is_in_the_environment():
     for name, s in compose()["services"].items():
         for key in s.get("environment") or {}:
             assert not any(word in key for word in ("PASS", "KEY", "SECRET", "TOKEN")), f"{name}: {key}"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_secrets_that_the_configuration_names_are_there(role):
+    targets = {s["target"] for s in service(role)["secrets"]}
+    assert targets == set(re.findall(r'"(/run/secrets/[^"]+)"', CONFIG.read_text()))
+    (config,) = service(role)["configs"]
+    assert service(role)["command"] == ["--config", config["target"]]
 
 
 def test_the_configuration_is_right(tmp_path):

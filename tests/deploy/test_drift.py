@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import pathlib
 import re
 import signal
 import socket
@@ -81,6 +82,13 @@ def mounted(overlay, folder):
 def effective(overlay, folder):
     file = mounted(overlay, folder)
     return json.loads(must(hindsight("--config", file, "--json", "config", "print", env=environment(overlay))))
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_files_that_the_configuration_names_are_mounted(overlay, tmp_path):
+    named_files = re.findall(rf'"({tmp_path}/[^"]+)"', mounted(overlay, tmp_path).read_text())
+    assert len(named_files) == 3
+    assert all(pathlib.Path(f).read_text() for f in named_files)
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
