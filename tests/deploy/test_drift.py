@@ -222,6 +222,8 @@ def test_probes_are_answered_while_everything_else_is_away(role, tmp_path):
         paths = {probe: c[probe]["httpGet"]["path"] for probe in PROBES}
         for probe, status in zip(PROBES, (200, 200, 503), strict=True):
             wait_for(lambda p=paths[probe]: answer(admin, p), lambda s, w=status: s == w, process)
+        (monitor,) = of_kind("production", "ServiceMonitor")
+        assert [answer(admin, e["path"]) for e in monitor["spec"]["endpoints"]] == [200]
         assert answer(admin, "/no-such-probe") == 404
         process.send_signal(signal.SIGTERM)
         process.wait(deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"])
