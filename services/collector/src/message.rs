@@ -9,6 +9,7 @@ use hindsight_codec::{
 use hindsight_ingest::assemble::evaluation_request_id;
 use hindsight_ports::Envelope;
 use hindsight_proto::event::v1::{EvaluationRequested, EventRecorded, FactRetained};
+use hindsight_telemetry::context;
 use hindsight_types::{Event, EventBody, Fact, Timestamp};
 use prost::Message as _;
 use uuid::Uuid;
@@ -16,17 +17,10 @@ use uuid::Uuid;
 /// W3C headers of the call that caused a message.
 pub(crate) type TraceContext = BTreeMap<String, String>;
 
-/// Longest trace header that is carried on.
-const HEADER_BYTES: usize = 512;
-
+/// Of the call as it is traced here, else as its headers say: a trace goes on where nothing is exported.
 pub(crate) fn trace_context(metadata: &tonic::metadata::MetadataMap) -> TraceContext {
-    ["traceparent", "tracestate"]
-        .into_iter()
-        .filter_map(|name| {
-            let value = metadata.get(name)?.to_str().ok().filter(|v| v.len() <= HEADER_BYTES)?;
-            Some((name.to_owned(), value.to_owned()))
-        })
-        .collect()
+    let own = context::current();
+    if own.is_empty() { context::of_headers(metadata.as_ref()) } else { own }
 }
 
 pub(crate) fn of_event(event: &Event, trace_context: &TraceContext) -> Envelope {

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use hindsight_ports::{Clock, Embedder, MemoryStore};
 use hindsight_rank::{DenseScale, Ranked, Ranking, Request, rank};
+use hindsight_telemetry::{Label, Metric};
 use hindsight_types::{RecalledItem, Receipt, ReceiptId};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
@@ -84,6 +85,7 @@ impl Engine {
             tokens: u32::try_from(ranking.tokens).unwrap_or(u32::MAX),
         };
         let kept = self.keep(receipt.clone(), answered_by).await;
+        count(&receipt);
         Ok(Answer { receipt, items: ranking.items, block: ranking.block, degraded: degraded || !kept })
     }
 
@@ -136,6 +138,15 @@ impl Engine {
                 false
             }
         }
+    }
+}
+
+fn count(receipt: &Receipt) {
+    let result = if receipt.injected.is_empty() { "empty" } else { "hit" };
+    let degraded = if receipt.degraded { "yes" } else { "no" };
+    Metric::Recalls.add(1, &[(Label::Result, result), (Label::Degraded, degraded)]);
+    for item in &receipt.injected {
+        Metric::RecallItems.add(1, &[(Label::Kind, item.kind.as_str())]);
     }
 }
 

@@ -13,6 +13,7 @@ use std::{
 };
 
 use hindsight_ports::{Bus, BusError, Clock, Consumer, Delivery, Embedder, MemoryStore, Queue};
+use hindsight_telemetry::{Metric, span};
 use hindsight_types::MemoryId;
 use tokio::{
     sync::oneshot,
@@ -20,6 +21,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::CollectorSettings;
 
@@ -164,6 +166,8 @@ impl<'a> Run<'a> {
         if self.gathered.is_empty() {
             return;
         }
+        Metric::IngestBatch.record(self.gathered.len() as f64, &[]);
+        let span = span::process_batch(Queue::Ingest, self.gathered.iter().map(|d| &d.envelope));
         let batch = batch::Batch::read(std::mem::take(&mut self.gathered), &self.shared).await;
         if batch.facts().any(|f| self.facts.contains(&f)) {
             while let Some(done) = self.on_way.join_next().await {
@@ -174,7 +178,7 @@ impl<'a> Run<'a> {
         let (written, after) = oneshot::channel();
         let before = self.before.replace(after);
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
-        self.on_way.spawn(batch.carry(shared, before, written, stop));
+        self.on_way.spawn(batch.carry(shared, before, written, stop).instrument(span));
     }
 
     fn settled(&mut self, done: Result<Vec<MemoryId>, tokio::task::JoinError>) {

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
+use tracing::Instrument as _;
 
 use super::{convert, off_thread, scopes::Scopes};
 use crate::{
@@ -67,7 +68,7 @@ impl Recorder {
         closing: CancellationToken,
     ) -> impl Stream<Item = Result<RecordEventsResponse, Status>> {
         let (answers, receiver) = mpsc::channel(ANSWERS);
-        tokio::spawn(async move {
+        let drive = async move {
             let end = tokio::select! {
                 end = self.drive(requests, &answers) => end,
                 () = closing.cancelled() => Err(status::bus(NAME, BusError::Closed)),
@@ -76,7 +77,8 @@ impl Recorder {
                 // Fails only when the client is gone.
                 let _ = answers.send(Err(end)).await;
             }
-        });
+        };
+        tokio::spawn(drive.in_current_span());
         ReceiverStream::new(receiver)
     }
 
