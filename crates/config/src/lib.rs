@@ -4,15 +4,20 @@
 //! only warned of at start, so that a newer file does not keep an older binary from starting; [`check`]
 //! counts them as mistakes, and so does `load` below `[auth]`, where a slip would open the door.
 
+mod adapters;
 mod load;
 mod mistake;
 mod model;
 mod section;
 mod source;
 
+pub use adapters::{AmqpBus, Bus, BusKind, Qdrant, Quantization, Store};
 pub use load::{Loaded, check, load};
 pub use mistake::{Mistake, Mistakes};
-pub use model::{Auth, Bus, Config, Data, Embedder, Gate, HttpEmbedder, Ingest, Log, Recall, Server};
+pub use model::{
+    Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Recall, Server,
+    Telemetry,
+};
 pub use source::Sources;
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use hindsight_telemetry::Format;
 use hindsight_types::TenantId;
 
 use crate::{
-    Auth, Bus, Config, Data, Embedder, Gate, HttpEmbedder, Ingest, Log, Mistake, Mistakes, Recall, Server,
-    Sources,
+    Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Mistake, Mistakes,
+    Recall, Server, Sources, Telemetry, adapters,
     section::{Findings, Section, closest},
 };
 
@@ -49,11 +49,15 @@ fn read(sources: &Sources) -> Result<(Config, Findings), Mistake> {
         data: data(root.section("data", f), sources, f),
         auth: auth(root.section("auth", f), f),
         embedder: embedder(root.section("embedder", f), f),
-        bus: bus(root.section("bus", f), f),
+        bus: adapters::bus(root.section("bus", f), f),
+        store: adapters::store(root.section("store", f), f),
         ingest: ingest(root.section("ingest", f), f),
+        evaluate: evaluate(root.section("evaluate", f), f),
         gate: gate(root.section("gate", f), f),
+        compactor: compactor(root.section("compactor", f), f),
         recall: recall(root.section("recall", f), f),
         log: log(root.section("log", f), f),
+        telemetry: telemetry(root.section("telemetry", f), f),
     };
     open_to_network(&config, &mut root, f);
     root.finish(f);
@@ -78,6 +82,7 @@ fn server(mut s: Section<'_>, f: &mut Findings) -> Server {
     let d = Server::default();
     let server = Server {
         listen: s.parsed("listen", f).unwrap_or(d.listen),
+        admin_listen: s.parsed("admin_listen", f),
         grace_period: s.duration("grace_period", SECOND..=HOUR, f).unwrap_or(d.grace_period),
     };
     s.finish(f);
@@ -130,7 +135,13 @@ impl std::str::FromStr for Tenant {
 }
 
 /// Complains when a key was left out; one that is there and wrong has been complained about.
-fn required<T>(value: Option<T>, name: &str, what: &str, s: &Section<'_>, f: &mut Findings) -> Option<T> {
+pub(crate) fn required<T>(
+    value: Option<T>,
+    name: &str,
+    what: &str,
+    s: &Section<'_>,
+    f: &mut Findings,
+) -> Option<T> {
     if value.is_none() && !s.is_set(name) {
         f.mistakes.push(s.mistake(name, format!("is missing; give {what}")));
     }
@@ -191,17 +202,27 @@ fn http_embedder(s: &mut Section<'_>, f: &mut Findings) -> Option<HttpEmbedder> 
     url.and(model).map(|_| embedder)
 }
 
-fn bus(mut s: Section<'_>, f: &mut Findings) -> Bus {
-    let bus =
-        Bus { max_depth: s.number("max_depth", 1_000..=100_000_000, f).unwrap_or(Bus::default().max_depth) };
-    s.finish(f);
-    bus
-}
-
 fn ingest(mut s: Section<'_>, f: &mut Findings) -> Ingest {
     let ingest = Ingest { batch: s.number("batch", 1..=1_000, f).unwrap_or(Ingest::default().batch) };
     s.finish(f);
     ingest
+}
+
+fn evaluate(mut s: Section<'_>, f: &mut Findings) -> Evaluate {
+    let d = Evaluate::default();
+    let evaluate = Evaluate { concurrency: s.number("concurrency", 1..=256, f).unwrap_or(d.concurrency) };
+    s.finish(f);
+    evaluate
+}
+
+fn compactor(mut s: Section<'_>, f: &mut Findings) -> Compactor {
+    let d = Compactor::default();
+    let compactor = Compactor {
+        idle_after: s.duration("idle_after", SECOND..=24 * 30 * HOUR, f).unwrap_or(d.idle_after),
+        every: s.duration("every", SECOND / 10..=24 * HOUR, f).unwrap_or(d.every),
+    };
+    s.finish(f);
+    compactor
 }
 
 fn gate(mut s: Section<'_>, f: &mut Findings) -> Gate {
@@ -234,6 +255,16 @@ fn log(mut s: Section<'_>, f: &mut Findings) -> Log {
     };
     s.finish(f);
     log
+}
+
+fn telemetry(mut s: Section<'_>, f: &mut Findings) -> Telemetry {
+    let endpoint = s.text("otlp_endpoint", f);
+    if endpoint.as_ref().is_some_and(|e| !e.starts_with("http://") && !e.starts_with("https://")) {
+        f.mistakes.push(s.mistake("otlp_endpoint", "does not begin with http:// or https://"));
+    }
+    let sample_ratio = s.fraction("sample_ratio", f).unwrap_or(Telemetry::default().sample_ratio);
+    s.finish(f);
+    Telemetry { otlp_endpoint: endpoint, sample_ratio }
 }
 
 /// Without keys everyone may do everything, so only this machine may ask.

@@ -5,10 +5,12 @@ use std::{
 };
 
 use hindsight_api::{DEFAULT_TENANT, Key, Keyring};
-use hindsight_telemetry::{Filter, Format};
+use hindsight_telemetry::{Filter, Format, Traces};
 use hindsight_types::{Invalid, TenantId};
 use secrecy::SecretString;
 use serde::{Serialize, Serializer};
+
+use crate::{Bus, Store};
 
 const HIDDEN: &str = "(hidden)";
 
@@ -20,10 +22,14 @@ pub struct Config {
     pub auth: Auth,
     pub embedder: Embedder,
     pub bus: Bus,
+    pub store: Store,
     pub ingest: Ingest,
+    pub evaluate: Evaluate,
     pub gate: Gate,
+    pub compactor: Compactor,
     pub recall: Recall,
     pub log: Log,
+    pub telemetry: Telemetry,
 }
 
 impl Config {
@@ -36,6 +42,9 @@ impl Config {
 #[derive(Debug, Clone, Serialize)]
 pub struct Server {
     pub listen: SocketAddr,
+    /// Where probes are answered over HTTP; nowhere when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admin_listen: Option<SocketAddr>,
     /// How long a stop may take until what still runs is cut.
     #[serde(serialize_with = "duration")]
     pub grace_period: Duration,
@@ -44,7 +53,7 @@ pub struct Server {
 impl Default for Server {
     fn default() -> Self {
         let listen = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7411);
-        Self { listen, grace_period: Duration::from_secs(30) }
+        Self { listen, admin_listen: None, grace_period: Duration::from_secs(30) }
     }
 }
 
@@ -106,18 +115,6 @@ pub struct HttpEmbedder {
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub struct Bus {
-    /// Messages of a queue from which on publishers are told to slow down.
-    pub max_depth: u64,
-}
-
-impl Default for Bus {
-    fn default() -> Self {
-        Self { max_depth: 200_000 }
-    }
-}
-
-#[derive(Debug, Clone, Serialize)]
 pub struct Ingest {
     /// Events written to the store at once.
     pub batch: usize,
@@ -126,6 +123,34 @@ pub struct Ingest {
 impl Default for Ingest {
     fn default() -> Self {
         Self { batch: 50 }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Evaluate {
+    /// Runs judged at a time by one process.
+    pub concurrency: usize,
+}
+
+impl Default for Evaluate {
+    fn default() -> Self {
+        Self { concurrency: 4 }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Compactor {
+    /// A task without its end is ended, outcome unknown, when nothing was heard of it for this long.
+    #[serde(serialize_with = "duration")]
+    pub idle_after: Duration,
+    /// Between two looks.
+    #[serde(serialize_with = "duration")]
+    pub every: Duration,
+}
+
+impl Default for Compactor {
+    fn default() -> Self {
+        Self { idle_after: Duration::from_secs(30 * 60), every: Duration::from_secs(60) }
     }
 }
 
@@ -166,11 +191,32 @@ pub struct Log {
     pub filter: Filter,
 }
 
-fn duration<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+#[derive(Debug, Clone, Serialize)]
+pub struct Telemetry {
+    /// Where traces are sent, by OTLP over gRPC. Absent: where OTEL_EXPORTER_OTLP_ENDPOINT says, else nowhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otlp_endpoint: Option<String>,
+    /// Share of the traces begun here that is kept; a caller's own decision goes before it.
+    pub sample_ratio: f64,
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self { otlp_endpoint: None, sample_ratio: 1.0 }
+    }
+}
+
+impl Telemetry {
+    pub fn traces(&self) -> Traces {
+        Traces { endpoint: self.otlp_endpoint.clone(), sample_ratio: self.sample_ratio }
+    }
+}
+
+pub(crate) fn duration<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&humantime::format_duration(*time))
 }
 
-fn secret<S: Serializer>(_: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn secret<S: Serializer>(_: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(HIDDEN)
 }
 

@@ -136,6 +136,28 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// A secret given as such, or as the file that holds it (where Kubernetes and systemd put it).
+    pub(crate) fn secret_or_file(
+        &mut self,
+        name: &'static str,
+        file: &'static str,
+        findings: &mut Findings,
+    ) -> Option<SecretString> {
+        let given = self.secret(name, findings);
+        let path = self.text(file, findings);
+        if given.is_some() && path.is_some() {
+            findings.mistakes.push(self.mistake(file, format!("is given beside `{name}`; leave one out")));
+        }
+        let read = path.and_then(|path| match read_secret(&path) {
+            Ok(secret) => Some(secret),
+            Err(problem) => {
+                findings.mistakes.push(self.mistake(file, problem));
+                None
+            }
+        });
+        given.or(read)
+    }
+
     /// A text that means something more.
     pub(crate) fn parsed<T: FromStr<Err: Display>>(
         &mut self,
@@ -247,6 +269,13 @@ fn words(value: &Value) -> Result<String, String> {
     } else {
         Ok(words.to_owned())
     }
+}
+
+/// The content of a file without the newline that editors and `echo` put at its end.
+fn read_secret(path: &str) -> Result<SecretString, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+    let secret = text.trim_end_matches(['\n', '\r']);
+    if secret.trim().is_empty() { Err(format!("{path} is empty")) } else { Ok(secret.into()) }
 }
 
 fn inline(words: &str) -> Result<Value, String> {
