@@ -1,10 +1,14 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::{StreamExt as _, stream::FuturesUnordered};
+use hindsight_telemetry::{Label, Metric};
 use tokio::sync::watch;
 use tonic_health::{ServingStatus, server::HealthReporter};
 
-use crate::supervise::Supervised;
+use crate::{
+    probes::{Probes, RoleState},
+    supervise::Supervised,
+};
 
 /// How often a role is asked while it is ready, and while it is not.
 const CALM: Duration = Duration::from_secs(2);
@@ -26,26 +30,28 @@ async fn report(reporter: &HealthReporter, role: &Supervised, status: ServingSta
     }
 }
 
-/// Keeps the health of each role what its dependencies say, and the whole healthy when all roles are.
-pub(crate) async fn follow(reporter: HealthReporter, roles: Arc<Vec<Supervised>>) {
+/// Keeps the health of each role what it says of itself, the whole healthy when all roles are, and the
+/// probes in step with both.
+pub(crate) async fn follow(reporter: HealthReporter, roles: Arc<Vec<Supervised>>, probes: Probes) {
     let mut ups: Vec<_> = roles.iter().map(Supervised::watch).collect();
-    let mut before: Vec<Option<Result<(), String>>> = vec![None; roles.len()];
+    let mut before: Vec<Option<RoleState>> = vec![None; roles.len()];
     loop {
         ups.iter_mut().for_each(watch::Receiver::mark_unchanged);
-        let asked = roles.iter().map(ask);
-        let now = futures::future::join_all(asked).await;
+        let now = futures::future::join_all(roles.iter().map(ask)).await;
         for ((role, old), new) in roles.iter().zip(&mut before).zip(&now) {
             if old.as_ref() == Some(new) {
                 continue;
             }
-            log(role, new);
-            let status = if new.is_ok() { ServingStatus::Serving } else { ServingStatus::NotServing };
-            report(&reporter, role, status).await;
+            log(old.as_ref(), new);
+            report(&reporter, role, serving(new.ready)).await;
             *old = Some(new.clone());
         }
-        let all = now.iter().all(Result::is_ok);
-        let status = if all { ServingStatus::Serving } else { ServingStatus::NotServing };
-        reporter.set_service_status("", status).await;
+        for state in &now {
+            Metric::RoleReady.set(f64::from(u8::from(state.ready)), &[(Label::Role, state.role)]);
+        }
+        let all = now.iter().all(|s| s.ready);
+        probes.running(now);
+        reporter.set_service_status("", serving(all)).await;
         let pause = tokio::time::sleep(if all { CALM } else { EAGER });
         let mut changes: FuturesUnordered<_> = ups.iter_mut().map(changed).collect();
         tokio::select! {
@@ -55,6 +61,10 @@ pub(crate) async fn follow(reporter: HealthReporter, roles: Arc<Vec<Supervised>>
     }
 }
 
+fn serving(ready: bool) -> ServingStatus {
+    if ready { ServingStatus::Serving } else { ServingStatus::NotServing }
+}
+
 /// For ever once the role is done.
 async fn changed(up: &mut watch::Receiver<bool>) {
     if up.changed().await.is_err() {
@@ -62,19 +72,31 @@ async fn changed(up: &mut watch::Receiver<bool>) {
     }
 }
 
-async fn ask(role: &Supervised) -> Result<(), String> {
+async fn ask(role: &Supervised) -> RoleState {
+    let name = role.role.name();
     if !role.is_up() {
-        return Err("it failed and waits to be started again".to_owned());
+        return RoleState::not_ready(name, "it failed and waits to be started again".to_owned());
     }
-    match tokio::time::timeout(ANSWER, role.role.ready()).await {
-        Ok(answer) => answer,
-        Err(_) => Err(format!("no answer within {ANSWER:?}")),
+    let asked = async { (role.role.ready().await, role.role.degraded().await) };
+    match tokio::time::timeout(ANSWER, asked).await {
+        Ok((Ok(()), degraded)) => RoleState { role: name, ready: true, reason: None, degraded },
+        Ok((Err(reason), _)) => RoleState::not_ready(name, reason),
+        Err(_) => RoleState::not_ready(name, format!("no answer within {ANSWER:?}")),
     }
 }
 
-fn log(role: &Supervised, state: &Result<(), String>) {
-    match state {
-        Ok(()) => tracing::info!(role = role.role.name(), "ready"),
-        Err(reason) => tracing::warn!(role = role.role.name(), reason, "not ready"),
+fn log(old: Option<&RoleState>, new: &RoleState) {
+    let role = new.role;
+    if let Some(reason) = &new.reason {
+        tracing::warn!(role, reason, "not ready");
+        return;
+    }
+    if old.is_none_or(|o| !o.ready) {
+        tracing::info!(role, "ready");
+    }
+    match (&new.degraded, old.and_then(|o| o.degraded.as_ref())) {
+        (Some(reason), _) => tracing::warn!(role, reason, "degraded"),
+        (None, Some(_)) => tracing::info!(role, "no longer degraded"),
+        (None, None) => {}
     }
 }

@@ -1,7 +1,10 @@
 //! Runs roles in a process: start, health, restart after a failure, ordered shutdown. With a socket
-//! ([`serve`]) or without one ([`Running::routes`], for a client in the same process).
+//! ([`serve`]) or without one ([`Running::routes`], for a client in the same process). [`admin`] answers
+//! probes over HTTP.
 
+pub mod admin;
 mod health;
+mod probes;
 mod role;
 mod routes;
 mod running;
@@ -9,6 +12,7 @@ mod serve;
 mod stop;
 mod supervise;
 
+pub use probes::{Probes, RoleState};
 pub use role::{Role, RoleError};
 pub use running::{Running, RuntimeError};
 pub use serve::serve;

@@ -5,7 +5,7 @@ use tonic::service::RoutesBuilder;
 /// One of the jobs a process can do. Built first (which may fail and starts nothing), then run.
 #[async_trait]
 pub trait Role: Send + Sync + 'static {
-    /// `collector`, `evaluator`, `recall`.
+    /// `collector`, `evaluator`, `compactor`, `recall`.
     fn name(&self) -> &'static str;
 
     /// Full names of its gRPC services, for the health service.
@@ -17,8 +17,13 @@ pub trait Role: Send + Sync + 'static {
     /// Does the background work until `stop` is cancelled, then finishes what it holds and returns.
     async fn run(&self, stop: CancellationToken) -> Result<(), RoleError>;
 
-    /// Whether what it depends on answers. The reason is shown to people.
+    /// Whether it can do its work for those who call it. The reason is shown to people.
     async fn ready(&self) -> Result<(), String>;
+
+    /// What does not work though it is ready: a dependency is away that it can do without for a while.
+    async fn degraded(&self) -> Option<String> {
+        None
+    }
 
     /// What it still holds, for the report while shutting down: `2 deliveries`. Empty: nothing.
     fn pending(&self) -> String {

@@ -5,7 +5,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tonic::service::Routes;
 use tonic_health::server::{HealthReporter, HealthService};
 
-use crate::{Exit, Role, health, routes, supervise::Supervised};
+use crate::{Exit, Probes, Role, health, routes, supervise::Supervised};
 
 /// How often a shutdown says what it waits for.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
@@ -32,6 +32,7 @@ pub struct Running {
     routes: Routes,
     reporter: HealthReporter,
     readiness: AbortOnDropHandle<()>,
+    probes: Probes,
     grace: Duration,
 }
 
@@ -50,13 +51,24 @@ impl Running {
         edge: EdgeLayer,
         grace: Duration,
     ) -> Result<Self, RuntimeError> {
+        Self::start_with(roles, edge, grace, Probes::default()).await
+    }
+
+    /// As [`Running::start`], for a process whose probes are answered already.
+    pub async fn start_with(
+        roles: Vec<Arc<dyn Role>>,
+        edge: EdgeLayer,
+        grace: Duration,
+        probes: Probes,
+    ) -> Result<Self, RuntimeError> {
         let reporter = HealthReporter::new();
         let service = HealthService::from_health_reporter(reporter.clone());
         let routes = routes::build(roles.iter().map(|r| &**r), service, &edge)?;
         let roles = Arc::new(roles.into_iter().map(Supervised::start).collect::<Vec<_>>());
         health::all_down(&reporter, &roles).await;
-        let readiness = AbortOnDropHandle::new(tokio::spawn(health::follow(reporter.clone(), roles.clone())));
-        Ok(Self { roles, edge, routes, reporter, readiness, grace })
+        let follow = health::follow(reporter.clone(), roles.clone(), probes.clone());
+        let readiness = AbortOnDropHandle::new(tokio::spawn(follow));
+        Ok(Self { roles, edge, routes, reporter, readiness, probes, grace })
     }
 
     /// All services, for a client in the same process. Calls pass the same edge as over a socket.
@@ -77,6 +89,7 @@ impl Running {
         immediate: &CancellationToken,
     ) -> Exit {
         self.readiness.abort();
+        self.probes.stopping();
         let in_order = async {
             health::all_down(&self.reporter, &self.roles).await;
             sources.await;

@@ -17,6 +17,11 @@ impl StopSignal {
         self.graceful.cancel();
     }
 
+    /// Waits until a stop is requested.
+    pub async fn requested(&self) {
+        self.graceful.cancelled().await;
+    }
+
     /// Requests a stop on every SIGTERM and SIGINT, for as long as the handle lives.
     pub fn on_signals(&self) -> std::io::Result<AbortOnDropHandle<()>> {
         let mut terminate = signal(SignalKind::terminate())?;

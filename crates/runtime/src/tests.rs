@@ -283,3 +283,45 @@ async fn reflection_lists_the_services_in_both_versions() {
     let answer = format!("{:?}", answers.next().await.unwrap().unwrap());
     assert!(expected.iter().all(|name| answer.contains(name)), "{answer}");
 }
+
+/// Status and body of a GET, spoken by hand.
+async fn get(address: std::net::SocketAddr, path: &str) -> (u16, String) {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: probe\r\nconnection: close\r\n\r\n");
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+#[tokio::test]
+async fn probes_say_which_role_is_not_ready_and_why() {
+    let probes = crate::Probes::default();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let _admin = crate::admin::serve(listener, crate::admin::router(probes.clone()));
+    probes.starting("the model".to_owned());
+    assert_eq!(get(address, "/livez").await.0, 200);
+    let (status, body) = get(address, "/startupz").await;
+    assert!(status == 503 && body.contains("the model"), "{body}");
+
+    let stage = Stage::default().with("a", Work::Obedient, true).with("b", Work::Obedient, false);
+    let roles = stage.roles.iter().map(|r| r.clone() as Arc<dyn Role>).collect();
+    let edge = EdgeLayer::new(Keyring::open(TenantId::new("default").unwrap()));
+    let running = Running::start_with(roles, edge, LIMIT, probes).await.unwrap();
+    let started = async { while get(address, "/startupz").await.0 != 200 {} };
+    within("started", started).await;
+    let (status, body) = get(address, "/readyz").await;
+    assert_eq!(status, 503);
+    let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(body["roles"][0], serde_json::json!({ "role": "a", "ready": true }));
+    assert_eq!(body["roles"][1]["reason"], "not yet");
+
+    stage.roles[1].ready.store(true, Ordering::SeqCst);
+    within("ready", async { while get(address, "/readyz").await.0 != 200 {} }).await;
+    assert_eq!(get(address, "/nothing").await.0, 404);
+    running.stop().await;
+    assert_eq!((get(address, "/readyz").await.0, get(address, "/livez").await.0), (503, 200));
+}
