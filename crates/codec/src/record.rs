@@ -1,5 +1,7 @@
-use hindsight_proto::storage::v1::{Record as PbRecord, record::Body};
-use hindsight_types::{EvaluationRecord, Event, Evidence, Invalid, Memory, Receipt, Scope, TenantId};
+use hindsight_proto::storage::v1::{OpenTask as PbOpenTask, Record as PbRecord, record::Body};
+use hindsight_types::{
+    EvaluationRecord, Event, Evidence, Invalid, Memory, OpenTask, Receipt, Scope, TenantId, TraceId,
+};
 
 use crate::*;
 
@@ -11,6 +13,7 @@ pub enum RecordBody {
     Evaluation(EvaluationRecord),
     Receipt(Receipt),
     Evidence(Evidence),
+    OpenTask(OpenTask),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +27,7 @@ impl Record {
             RecordBody::Evaluation(r) => &r.scope,
             RecordBody::Receipt(r) => &r.scope,
             RecordBody::Evidence(e) => &e.scope,
+            RecordBody::OpenTask(t) => &t.scope,
         }
     }
 }
@@ -38,6 +42,10 @@ pub fn record_to_proto(r: &Record) -> PbRecord {
             RecordBody::Evaluation(e) => Body::Evaluation(evaluation_record_to_proto(e)),
             RecordBody::Receipt(r) => Body::Receipt(receipt_to_proto(r)),
             RecordBody::Evidence(e) => Body::Evidence(evidence_to_proto(e)),
+            RecordBody::OpenTask(t) => Body::OpenTask(PbOpenTask {
+                trace_id: t.trace_id.to_string(),
+                touched_at: Some(time_to_proto(t.touched_at)),
+            }),
         }),
     }
 }
@@ -52,5 +60,10 @@ pub fn record_from_proto(r: PbRecord) -> Result<Record, Invalid> {
         }
         Body::Receipt(x) => RecordBody::Receipt(receipt_from_proto(&tenant, x)?),
         Body::Evidence(x) => RecordBody::Evidence(evidence_from_proto(&tenant, x)?),
+        Body::OpenTask(x) => RecordBody::OpenTask(OpenTask {
+            trace_id: TraceId::new(x.trace_id)?,
+            scope: scope_from_proto(&tenant, r.scope)?,
+            touched_at: time_from_proto("touched_at", x.touched_at)?,
+        }),
     }))
 }

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, Memory, MemoryId, MemoryKind, Receipt, ReceiptId, Scope,
-    TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, Memory, MemoryId, MemoryKind, OpenTask, Receipt,
+    ReceiptId, Scope, TenantId, Timestamp, TraceId, Viewer,
 };
 
 use crate::EmbedderId;
@@ -104,7 +104,8 @@ pub struct StoreStats {
 /// idempotent by the id of what it writes, and durable when it returns.
 #[async_trait]
 pub trait MemoryStore: Send + Sync + 'static {
-    /// Creates what is missing; checks that the stored vectors come from `embedder`.
+    /// Creates what is missing; checks that the stored vectors come from `embedder`. Everything else is
+    /// `Unavailable` until this has succeeded once, or `EmbedderMismatch` when it said so.
     async fn prepare(&self, embedder: &EmbedderId) -> Result<(), StoreError>;
 
     /// An event whose id is there already is left as it is.
@@ -112,6 +113,16 @@ pub trait MemoryStore: Send + Sync + 'static {
 
     /// All events of a trace recorded in this very scope: start, steps by index, completion.
     async fn events(&self, scope: &Scope, trace: &TraceId) -> Result<Vec<Event>, StoreError>;
+
+    /// Remembers that these tasks are under way. One entry per trace; the last write counts.
+    async fn mark_open(&self, tasks: &[OpenTask]) -> Result<(), StoreError>;
+
+    /// Forgets that these tasks are under way.
+    async fn clear_open(&self, tasks: &[(TenantId, TraceId)]) -> Result<(), StoreError>;
+
+    /// Tasks under way that were not touched since `before`, in no particular order; a page may be short.
+    /// Of all tenants, for upkeep alone: nothing of it may be returned to a caller.
+    async fn idle_tasks(&self, before: Timestamp, page: &PageRequest) -> Result<Page<OpenTask>, StoreError>;
 
     /// Writes memories of any kinds. An id that exists is replaced, except that failure patterns and lessons
     /// are merged with what is stored under their id: sources are united (at most 100 stay, the greatest

@@ -26,6 +26,7 @@ pub(crate) enum Collection {
     Evaluations,
     Receipts,
     Evidence,
+    OpenTasks,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,7 @@ enum Index {
 }
 
 impl Collection {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Events,
         Self::Trajectories,
         Self::Steps,
@@ -47,6 +48,7 @@ impl Collection {
         Self::Evaluations,
         Self::Receipts,
         Self::Evidence,
+        Self::OpenTasks,
     ];
 
     pub(crate) fn of(kind: MemoryKind) -> Self {
@@ -70,12 +72,13 @@ impl Collection {
             Self::Evaluations => "evaluations",
             Self::Receipts => "receipts",
             Self::Evidence => "evidence",
+            Self::OpenTasks => "open_tasks",
         }
     }
 
     /// Whether its points are found by similarity.
     pub(crate) fn has_vectors(self) -> bool {
-        !matches!(self, Self::Events | Self::Evaluations | Self::Receipts | Self::Evidence)
+        !matches!(self, Self::Events | Self::Evaluations | Self::Receipts | Self::Evidence | Self::OpenTasks)
     }
 
     /// Whether a tool's name can narrow a search in it.
@@ -98,6 +101,7 @@ impl Collection {
             Self::Facts => field::OCCURRED_AT,
             Self::Evaluations => field::UPDATED_AT,
             Self::Receipts | Self::Evidence => field::AT,
+            Self::OpenTasks => field::TOUCHED_AT,
         }
     }
 
@@ -143,7 +147,7 @@ impl Collection {
                 (field::ENTITIES, Keyword),
             ],
             Self::Evaluations => &[(field::TRACE_ID, Keyword), (field::STATE, Keyword)],
-            Self::Receipts => &[],
+            Self::Receipts | Self::OpenTasks => &[],
             Self::Evidence => {
                 &[(field::MEMORY_ID, Keyword), (field::TRACE_ID, Keyword), (field::VERDICT, Keyword)]
             }

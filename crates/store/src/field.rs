@@ -35,4 +35,5 @@ pub(crate) const EXPIRES_AT: &str = "expires_at";
 pub(crate) const LAST_SEEN: &str = "last_seen";
 pub(crate) const OCCURRED_AT: &str = "occurred_at";
 pub(crate) const RECORDED_AT: &str = "recorded_at";
+pub(crate) const TOUCHED_AT: &str = "touched_at";
 pub(crate) const UPDATED_AT: &str = "updated_at";

@@ -1,14 +1,15 @@
 //! The only way to the backend. Every message that reads is built here, from a [`ScopedFilter`], and a
-//! `ScopedFilter` is made from a viewer or a scope: a query over all tenants cannot be written.
+//! `ScopedFilter` is made from a viewer or a scope: a query over all tenants cannot be written. The one
+//! exception is [`ScopedBackend::idle_tasks`], which upkeep needs and which reads nothing but that tasks are open.
 
 use std::{fmt, sync::Arc};
 
 use hindsight_ports::StoreError;
 use hindsight_types::{Scope, TenantId, Viewer, Visibility};
 use qdrant_client::qdrant::{
-    Condition, CountPoints, Direction, Filter, OrderBy, PointId, PointStruct, Query, QueryPoints, Range,
-    ScrollPoints, UpsertPoints, VectorInput, WithPayloadSelector, WithVectorsSelector, query, vector_input,
-    with_payload_selector, with_vectors_selector,
+    Condition, CountPoints, DeletePoints, Direction, Filter, OrderBy, PointId, PointStruct, Query,
+    QueryPoints, Range, ScrollPoints, UpsertPoints, VectorInput, WithPayloadSelector, WithVectorsSelector,
+    query, vector_input, with_payload_selector, with_vectors_selector,
 };
 use uuid::Uuid;
 
@@ -16,6 +17,7 @@ use crate::{
     Scrolled, VectorBackend,
     collection::{BM25, Collection, DENSE},
     field, point,
+    prepared::Prepared,
 };
 
 /// Which points of a collection may be read. It can only be narrowed.
@@ -136,6 +138,7 @@ pub(crate) enum Walk {
 pub(crate) struct ScopedBackend {
     backend: Arc<dyn VectorBackend>,
     prefix: String,
+    prepared: Prepared,
 }
 
 impl fmt::Debug for ScopedBackend {
@@ -146,7 +149,16 @@ impl fmt::Debug for ScopedBackend {
 
 impl ScopedBackend {
     pub(crate) fn new(backend: Arc<dyn VectorBackend>, prefix: String) -> Self {
-        Self { backend, prefix }
+        Self { backend, prefix, prepared: Prepared::default() }
+    }
+
+    /// Notes what came of preparing. Success stays.
+    pub(crate) fn note(&self, outcome: &Result<(), StoreError>) {
+        self.prepared.note(outcome);
+    }
+
+    fn ready(&self) -> Result<(), StoreError> {
+        self.prepared.check()
     }
 
     /// For `prepare`, which makes collections and reads no record.
@@ -171,6 +183,7 @@ impl ScopedBackend {
             update_filter: overwrite.filter(),
             ..Default::default()
         };
+        self.ready()?;
         self.backend.upsert(request).await
     }
 
@@ -192,6 +205,7 @@ impl ScopedBackend {
             with_vectors: Some(vectors(false)),
             ..Default::default()
         };
+        self.ready()?;
         let points = self.backend.query(request).await?;
         points.into_iter().map(|p| Ok((point::from_point_id(p.id)?, p.score))).collect()
     }
@@ -218,7 +232,31 @@ impl ScopedBackend {
             order_by,
             ..Default::default()
         };
+        self.ready()?;
         self.backend.scroll(request).await
+    }
+
+    /// Open tasks of all tenants that were last touched before `micros`, by point id from `offset` on.
+    pub(crate) async fn idle_tasks(
+        &self,
+        micros: i64,
+        offset: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Scrolled, StoreError> {
+        let idle = ScopedFilter(Filter::default()).and_before(field::TOUCHED_AT, micros);
+        self.scroll(Collection::OpenTasks, idle, Walk::ById(offset), limit, false).await
+    }
+
+    pub(crate) async fn delete(&self, collection: Collection, ids: &[Uuid]) -> Result<(), StoreError> {
+        let ids = ids.iter().map(|id| point::to_point_id(*id)).collect::<Vec<_>>();
+        let request = DeletePoints {
+            collection_name: self.name(collection),
+            wait: Some(true),
+            points: Some(ids.into()),
+            ..Default::default()
+        };
+        self.ready()?;
+        self.backend.delete(request).await
     }
 
     pub(crate) async fn count(
@@ -232,6 +270,7 @@ impl ScopedBackend {
             exact: Some(true),
             ..Default::default()
         };
+        self.ready()?;
         self.backend.count(request).await
     }
 }

@@ -5,8 +5,8 @@ use hindsight_ports::{
     EmbedderId, Encoded, Hit, MemoryStore, Page, PageRequest, Search, StoreError, StoreStats,
 };
 use hindsight_types::{
-    EvaluationRecord, Event, EventBody, Evidence, Experience, Memory, MemoryId, MemoryKind, Receipt,
-    ReceiptId, Scope, TraceId, Viewer,
+    EvaluationRecord, Event, EventBody, Evidence, Experience, Memory, MemoryId, MemoryKind, OpenTask,
+    Receipt, ReceiptId, Scope, TenantId, Timestamp, TraceId, Viewer,
 };
 use qdrant_client::qdrant::Condition;
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::{
     VectorBackend,
     collection::Collection,
-    field, page, point, schema,
+    field, open, page, point, schema,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Walk, next_id},
     search, settle,
     stored::{FAILED, Stored, WAITING, evaluation_key},
@@ -94,7 +94,9 @@ fn place(event: &Event) -> (u8, u32) {
 #[async_trait]
 impl MemoryStore for Store {
     async fn prepare(&self, embedder: &EmbedderId) -> Result<(), StoreError> {
-        schema::prepare(&self.backend, embedder).await
+        let outcome = schema::prepare(&self.backend, embedder).await;
+        self.backend.note(&outcome);
+        outcome
     }
 
     async fn append_events(&self, events: &[Event]) -> Result<(), StoreError> {
@@ -109,6 +111,18 @@ impl MemoryStore for Store {
         }
         events.sort_by_key(|e| (place(e), e.recorded_at, e.event_id));
         Ok(events)
+    }
+
+    async fn mark_open(&self, tasks: &[OpenTask]) -> Result<(), StoreError> {
+        write::records(&self.backend, Collection::OpenTasks, tasks, Overwrite::Any).await
+    }
+
+    async fn clear_open(&self, tasks: &[(TenantId, TraceId)]) -> Result<(), StoreError> {
+        open::clear(&self.backend, tasks).await
+    }
+
+    async fn idle_tasks(&self, before: Timestamp, page: &PageRequest) -> Result<Page<OpenTask>, StoreError> {
+        open::idle(&self.backend, before, page).await
     }
 
     async fn upsert(&self, memories: &[Encoded<Memory>]) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@
 
 use hindsight_codec::RecordBody;
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Memory,
+    EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Memory, OpenTask,
     OutcomeStatus, Receipt, Scope, Stage, Verdict, Viewer,
 };
 use uuid::Uuid;
@@ -29,6 +29,11 @@ pub(crate) trait Stored: Sized {
 /// Under which key the state of a trace's evaluation is kept.
 pub(crate) fn evaluation_key(tenant: &hindsight_types::TenantId, trace: &hindsight_types::TraceId) -> Uuid {
     EventId::derived(tenant, trace, "evaluation").0
+}
+
+/// Under which key it is kept that a task is under way.
+pub(crate) fn open_key(tenant: &hindsight_types::TenantId, trace: &hindsight_types::TraceId) -> Uuid {
+    EventId::derived(tenant, trace, "open").0
 }
 
 macro_rules! body {
@@ -87,6 +92,22 @@ impl Stored for EvaluationRecord {
         fields.text(field::TRACE_ID, self.trace_id.as_str());
         fields.text(field::STATE, state(&self.state));
         fields.time(field::UPDATED_AT, self.updated_at);
+    }
+}
+
+impl Stored for OpenTask {
+    body!(OpenTask);
+
+    fn collection(&self) -> Collection {
+        Collection::OpenTasks
+    }
+
+    fn key(&self) -> Uuid {
+        open_key(&self.scope.tenant, &self.trace_id)
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.time(field::TOUCHED_AT, self.touched_at);
     }
 }
 

@@ -30,6 +30,16 @@ pub enum EventBody {
     Completed(TaskCompleted),
 }
 
+/// A task that has begun and not ended, as far as is known. An index of the raw tier, not a truth: the
+/// events say whether it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenTask {
+    pub trace_id: TraceId,
+    pub scope: Scope,
+    /// When an event of it last arrived, give or take the time between two touches.
+    pub touched_at: Timestamp,
+}
+
 /// A task start, a step or a completion as it arrives. The raw tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {

@@ -19,7 +19,7 @@ pub use error::{FieldError, Invalid};
 pub use evaluation::{
     Evaluation, EvaluationRecord, EvaluationState, JudgedTrajectory, StepEvaluation, StepLabel,
 };
-pub use event::{Event, EventBody, TaskCompleted, TaskStarted};
+pub use event::{Event, EventBody, OpenTask, TaskCompleted, TaskStarted};
 pub use ids::{
     AgentId, EventId, EvidenceId, MemoryId, ReceiptId, SessionId, TaskType, TenantId, TraceId, UserId,
 };

@@ -10,8 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, Memory, MemoryId, MemoryKind, Receipt, ReceiptId, Scope,
-    TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, Memory, MemoryId, MemoryKind, OpenTask, Receipt,
+    ReceiptId, Scope, TenantId, Timestamp, TraceId, Viewer,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -23,6 +23,9 @@ pub enum StoreCall {
     Prepare,
     AppendEvents,
     Events,
+    MarkOpen,
+    ClearOpen,
+    IdleTasks,
     Upsert,
     Search,
     Get,
@@ -40,8 +43,16 @@ pub enum StoreCall {
 
 impl StoreCall {
     pub fn is_write(self) -> bool {
-        use StoreCall::{AppendEvents, AppendEvidence, Prepare, PutEvaluationRecord, PutReceipt, Upsert};
-        matches!(self, Prepare | AppendEvents | Upsert | PutEvaluationRecord | PutReceipt | AppendEvidence)
+        use StoreCall::{
+            AppendEvents, AppendEvidence, ClearOpen, MarkOpen, Prepare, PutEvaluationRecord, PutReceipt,
+            Upsert,
+        };
+        let tasks = matches!(self, MarkOpen | ClearOpen);
+        tasks
+            || matches!(
+                self,
+                Prepare | AppendEvents | Upsert | PutEvaluationRecord | PutReceipt | AppendEvidence
+            )
     }
 }
 
@@ -188,6 +199,18 @@ impl MemoryStore for FaultyStore {
 
     async fn events(&self, scope: &Scope, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
         self.around(StoreCall::Events, self.inner.events(scope, trace)).await
+    }
+
+    async fn mark_open(&self, tasks: &[OpenTask]) -> Result<(), StoreError> {
+        self.around(StoreCall::MarkOpen, self.inner.mark_open(tasks)).await
+    }
+
+    async fn clear_open(&self, tasks: &[(TenantId, TraceId)]) -> Result<(), StoreError> {
+        self.around(StoreCall::ClearOpen, self.inner.clear_open(tasks)).await
+    }
+
+    async fn idle_tasks(&self, before: Timestamp, page: &PageRequest) -> Result<Page<OpenTask>, StoreError> {
+        self.around(StoreCall::IdleTasks, self.inner.idle_tasks(before, page)).await
     }
 
     async fn upsert(&self, memories: &[Encoded<Memory>]) -> Result<(), StoreError> {

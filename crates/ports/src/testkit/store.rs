@@ -8,6 +8,7 @@ mod lists;
 mod memories;
 mod merges;
 mod searches;
+mod tasks;
 
 pub use events::{
     events_are_stored_once, events_come_in_order, events_stay_in_their_scope, large_events, many_events,
@@ -31,6 +32,7 @@ pub use searches::{
     arms_score_every_hit, arms_switch_off, obsolete_facts_are_not_found, searches_are_narrowed,
     searches_stay_in_their_scope, unusable_vectors_are_refused,
 };
+pub use tasks::open_tasks_are_found_when_idle;
 
 /// One test per check. `$open` is a future of anything whose `.store` is an `Arc<dyn MemoryStore>` that is
 /// prepared for [`samples::embedder`](crate::testkit::samples::embedder); it is dropped after the check.
@@ -42,7 +44,7 @@ macro_rules! memory_store_suite {
             evaluations_are_replaced_and_listed events_are_stored_once events_come_in_order
             events_stay_in_their_scope every_kind_comes_back evidence_is_append_only facts_are_of_one_user
             large_events lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced
-            memories_stay_in_their_scope obsolete_facts_are_not_found pages_cover_equal_times
+            memories_stay_in_their_scope obsolete_facts_are_not_found open_tasks_are_found_when_idle pages_cover_equal_times
             pages_survive_writes patterns_merge_across_runs promoted_lessons_stay_promoted receipts_are_kept
             searches_are_narrowed searches_stay_in_their_scope sources_are_bounded
             statistics_count_what_is_visible tenants_may_use_the_same_ids tokens_fit_one_list_only

@@ -27,6 +27,16 @@ impl MemoryStore for Counting {
     async fn events(&self, _: &Scope, _: &TraceId) -> Result<Vec<Event>, StoreError> {
         self.done()
     }
+    async fn mark_open(&self, _: &[OpenTask]) -> Result<(), StoreError> {
+        self.done()
+    }
+    async fn clear_open(&self, _: &[(TenantId, TraceId)]) -> Result<(), StoreError> {
+        self.done()
+    }
+    async fn idle_tasks(&self, _: Timestamp, _: &PageRequest) -> Result<Page<OpenTask>, StoreError> {
+        let items = self.done()?;
+        Ok(Page { items, next_token: String::new() })
+    }
     async fn upsert(&self, _: &[Encoded<Memory>]) -> Result<(), StoreError> {
         self.done()
     }
