@@ -6,6 +6,7 @@ use std::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
 };
 
 use async_trait::async_trait;
@@ -75,7 +76,7 @@ impl EdgeBackend {
             optimizers: Arc::new(Semaphore::new(1)),
             optimize_after: options.optimize_after.max(1),
         };
-        let mut collections = HashMap::new();
+        let mut described = Vec::new();
         let failed = |error: std::io::Error| unavailable(&root, &error);
         for entry in fs::read_dir(&root).map_err(failed)? {
             let entry = entry.map_err(failed)?;
@@ -84,14 +85,11 @@ impl EdgeBackend {
             }
             let places = Places::new(entry.path());
             match Description::load(&places)? {
-                Some(description) => {
-                    let name = description.created.collection_name.clone();
-                    let collection = Collection::open(places, description, shared.clone())?;
-                    collections.insert(name, Arc::new(collection));
-                }
+                Some(description) => described.push((places, description)),
                 None => fs::remove_dir_all(places.root()).map_err(failed)?,
             }
         }
+        let collections = open_all(described, &shared)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 root,
@@ -111,6 +109,22 @@ impl EdgeBackend {
             tracing::error!(%error, "closing the store failed");
         }
     }
+}
+
+/// Side by side: most of the time goes into waiting for the disk.
+fn open_all(
+    described: Vec<(Places, Description)>,
+    shared: &Shared,
+) -> Result<HashMap<String, Arc<Collection>>, StoreError> {
+    let open = &|(places, description): (Places, Description)| -> Result<_, StoreError> {
+        let name = description.created.collection_name.clone();
+        Ok((name, Arc::new(Collection::open(places, description, shared.clone())?)))
+    };
+    thread::scope(|scope| {
+        let opening: Vec<_> = described.into_iter().map(|d| scope.spawn(move || open(d))).collect();
+        let panicked = |_| Err(StoreError::Unavailable("a collection could not be opened: panic".to_owned()));
+        opening.into_iter().map(|o| o.join().unwrap_or_else(panicked)).collect()
+    })
 }
 
 impl Inner {
@@ -140,6 +154,7 @@ impl Inner {
         self.closed.store(true, Ordering::Release);
         self.shared.write().unwrap_or_else(PoisonError::into_inner).take();
         let mut collections = self.collections.write().unwrap_or_else(PoisonError::into_inner);
+        collections.values().for_each(|c| c.begin_close());
         for collection in collections.values() {
             collection.close();
         }

@@ -150,12 +150,18 @@ impl Collection {
             .map_err(|error| StoreError::Unavailable(format!("collection {:?}: {error}", self.name)))?
     }
 
+    /// Has the owner thread flush and end, and does not wait for it: the collections of a backend close side
+    /// by side.
+    pub(crate) fn begin_close(&self) {
+        // If the owner is gone already, there is nothing to close.
+        let _ = self.commands.send(Command::Close);
+    }
+
     /// Flushes and ends the owner thread. Blocks. May be called again.
     pub(crate) fn close(&self) {
         let owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(owner) = owner {
-            // If the owner is gone already, there is nothing to close.
-            let _ = self.commands.send(Command::Close);
+            self.begin_close();
             if owner.join().is_err() {
                 tracing::error!(collection = self.name, "its owner thread panicked");
             }

@@ -357,7 +357,8 @@ impl Owner {
                 }
             }
         }
-        if self.failed.is_none() {
+        // What was written since the last flush stands in the journal; closing the shard flushes once more.
+        if self.failed.is_none() && self.journal.len() > 0 {
             self.flush();
         }
         // The engine may outlive this thread in a reader's hand; the shard does not.
