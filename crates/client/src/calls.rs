@@ -1,6 +1,6 @@
 //! One method per RPC, with repetition and deadline.
 
-use hindsight_proto::{collector::v1::*, evaluator::v1::*, memory::v1::*, recall::v1::*};
+use hindsight_proto::{collector::v1::*, evaluator::v1::*, memory::v1::*, operations::v1::*, recall::v1::*};
 
 use crate::{Client, Error, READ_DEADLINE, WRITE_DEADLINE};
 
@@ -49,4 +49,12 @@ calls! {
     list_failures(ListFailuresRequest) -> ListFailuresResponse: evaluator, READ_DEADLINE;
     /// Tries failed evaluations again.
     replay_failures(ReplayFailuresRequest) -> ReplayFailuresResponse: evaluator, WRITE_DEADLINE;
+    /// Messages that could not be handled.
+    list_dead_letters(ListDeadLettersRequest) -> ListDeadLettersResponse: operations, READ_DEADLINE;
+    /// One of them with what it carries.
+    get_dead_letter(GetDeadLetterRequest) -> GetDeadLetterResponse: operations, READ_DEADLINE;
+    /// Puts them back on their queues.
+    replay_dead_letters(ReplayDeadLettersRequest) -> ReplayDeadLettersResponse: operations, WRITE_DEADLINE;
+    /// Deletes them for good.
+    discard_dead_letters(DiscardDeadLettersRequest) -> DiscardDeadLettersResponse: operations, WRITE_DEADLINE;
 }

@@ -16,6 +16,7 @@ use hindsight_proto::{
     collector::v1::collector_service_client::CollectorServiceClient,
     evaluator::v1::evaluator_service_client::EvaluatorServiceClient,
     memory::v1::memory_service_client::MemoryServiceClient,
+    operations::v1::operations_service_client::OperationsServiceClient,
     recall::v1::recall_service_client::RecallServiceClient,
 };
 use hindsight_types::limits;
@@ -84,6 +85,10 @@ impl Client {
 
     pub fn memory(&self) -> MemoryServiceClient<Transport> {
         MemoryServiceClient::new(self.transport.clone()).max_decoding_message_size(limits::MESSAGE_BYTES)
+    }
+
+    pub fn operations(&self) -> OperationsServiceClient<Transport> {
+        OperationsServiceClient::new(self.transport.clone()).max_decoding_message_size(limits::MESSAGE_BYTES)
     }
 
     pub fn evaluator(&self) -> EvaluatorServiceClient<Transport> {

@@ -16,6 +16,7 @@ package!(common);
 package!(evaluator);
 package!(event);
 package!(memory);
+package!(operations);
 package!(recall);
 package!(storage);
 
