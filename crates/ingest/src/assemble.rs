@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hindsight_types::{
-    Event, EventBody, EventId, Scope, Step, StepStatus, TaskCompleted, TaskStarted, TenantId, TraceId,
-    Trajectory, Visibility,
+    Event, EventBody, EventId, Outcome, OutcomeStatus, Scope, Step, StepStatus, TaskCompleted, TaskStarted,
+    TenantId, TraceId, Trajectory, Visibility,
 };
 
 use crate::{environment, status};
@@ -82,26 +82,53 @@ pub fn split(t: Trajectory) -> Vec<Event> {
     bodies.into_iter().map(event).collect()
 }
 
-/// The id of an event that came without one: one start, one completion, one event per step.
+/// The id of an event that came without one: one start, one event per step, and one completion for each
+/// number of steps, so that a run that has grown can end again.
 pub fn event_id(scope: &Scope, trace: &TraceId, body: &EventBody) -> EventId {
     let key = match body {
         EventBody::Started(_) => "started".to_owned(),
         EventBody::Step(s) => format!("step:{}", s.step_index),
-        EventBody::Completed(_) => "completed".to_owned(),
+        EventBody::Completed(c) => format!("completed:{}", c.step_count),
     };
     EventId::derived(&scope.tenant, trace, &key)
 }
 
-/// The id of the request to judge a run: a run is asked for once, however often its completion comes.
-pub fn evaluation_request_id(tenant: &TenantId, trace: &TraceId) -> EventId {
-    EventId::derived(tenant, trace, "evaluate")
+/// The id of the request to judge a run of this many steps: it is asked for once, however often its
+/// completion comes.
+pub fn evaluation_request_id(tenant: &TenantId, trace: &TraceId, step_count: u32) -> EventId {
+    EventId::derived(tenant, trace, &format!("evaluate:{step_count}"))
+}
+
+/// The end of a run whose agent never said how it ended, as of its last event: outcome unknown, with the
+/// steps up to the last one there. The same each time. `None`: it has ended, or there is nothing of it.
+///
+/// Its id is not that of a completion by the agent, which may still come and then says more.
+pub fn ending(events: &[Event]) -> Option<Event> {
+    let last = events.iter().max_by_key(|e| (e.recorded_at, e.event_id))?;
+    let mut step_count = 0;
+    for event in events {
+        match &event.body {
+            EventBody::Started(_) => {}
+            EventBody::Step(s) => step_count = step_count.max(s.step_index.saturating_add(1)),
+            EventBody::Completed(_) => return None,
+        }
+    }
+    let scope = scope_of(events).unwrap_or(&last.scope).clone();
+    Some(Event {
+        event_id: EventId::derived(&scope.tenant, &last.trace_id, &format!("idle:{step_count}")),
+        scope,
+        trace_id: last.trace_id.clone(),
+        recorded_at: last.recorded_at,
+        body: EventBody::Completed(TaskCompleted { outcome: Outcome::default(), step_count }),
+    })
 }
 
 /// Puts the events of one trace together, in any order and with repeats.
 ///
 /// The run belongs to the scope of its start. Events that everyone in the tenant may see join it;
 /// events of another user, task type or agent never do. Of several events for the same place the first
-/// recorded counts. Steps beyond the announced count are left out.
+/// recorded counts; of several completions the one of the most steps, and of those one that knows the
+/// outcome. Steps beyond the announced count are left out.
 pub fn assemble(mut events: Vec<Event>) -> Assembly {
     events.sort_by_key(|e| (e.recorded_at, e.event_id));
     let scope = scope_of(&events).cloned();
@@ -116,7 +143,9 @@ pub fn assemble(mut events: Vec<Event>) -> Assembly {
     for Event { trace_id, scope, recorded_at, body, .. } in events {
         match body {
             EventBody::Started(s) if started.is_none() => started = Some((trace_id, scope, recorded_at, s)),
-            EventBody::Completed(c) if completed.is_none() => completed = Some((recorded_at, c)),
+            EventBody::Completed(c) if completed.as_ref().is_none_or(|(_, before)| says_more(&c, before)) => {
+                completed = Some((recorded_at, c));
+            }
             EventBody::Step(s) => {
                 steps.entry(s.step_index).or_insert(s);
             }
@@ -146,6 +175,12 @@ pub fn assemble(mut events: Vec<Event>) -> Assembly {
     };
     complete(&mut t);
     Assembly::Complete(Box::new(t))
+}
+
+/// Whether a completion counts rather than one recorded before it.
+fn says_more(c: &TaskCompleted, before: &TaskCompleted) -> bool {
+    let known = |c: &TaskCompleted| c.outcome.resolved() != OutcomeStatus::Unknown;
+    (c.step_count, known(c)) > (before.step_count, known(before))
 }
 
 /// Where the run belongs: the scope of its start.

@@ -85,3 +85,38 @@ proptest! {
         prop_assert!(!gap(assemble(fewer)).which.is_empty());
     }
 }
+
+#[test]
+fn a_run_that_has_grown_ends_again() {
+    let (short, long) = (split(run(2)), split(run(4)));
+    let both: Vec<Event> = short.iter().chain(&long).cloned().collect();
+    assert_eq!(whole(assemble(both)).steps.len(), 4);
+    let ends: Vec<_> = [&short, &long].map(|events| events.last().unwrap().event_id).to_vec();
+    assert_ne!(ends[0], ends[1]);
+    let mut half = short;
+    half.push(long.last().unwrap().clone());
+    assert_eq!(gap(assemble(half)).which, ["step 2", "step 3"], "it is not judged as it was before");
+}
+
+#[test]
+fn an_abandoned_run_ends_as_of_its_last_event() {
+    let whole_run = split(run(3));
+    assert_eq!(ending(&whole_run), None, "it has ended");
+    assert_eq!(ending(&[]), None);
+    let mut open = whole_run[..3].to_vec();
+    let end = ending(&open).unwrap();
+    let EventBody::Completed(c) = &end.body else { panic!("{end:?}") };
+    assert_eq!((c.step_count, c.outcome.status), (2, OutcomeStatus::Unknown));
+    assert_eq!(end.recorded_at, open.iter().map(|e| e.recorded_at).max().unwrap());
+    open.reverse();
+    assert_eq!(ending(&open).unwrap(), end, "whoever says so says the same");
+    open.push(end.clone());
+    assert_eq!(whole(assemble(open.clone())).steps.len(), 2);
+    // The agent ends it after all, with the same steps: that says more.
+    let mut spoken = split(run(2)).pop().unwrap();
+    let EventBody::Completed(c) = &mut spoken.body else { panic!("{spoken:?}") };
+    c.outcome.status = OutcomeStatus::Success;
+    assert_ne!(spoken.event_id, end.event_id);
+    open.push(Event { recorded_at: end.recorded_at, ..spoken });
+    assert_eq!(whole(assemble(open)).outcome.status, OutcomeStatus::Success);
+}
