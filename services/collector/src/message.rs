@@ -56,7 +56,7 @@ pub(crate) fn evaluation_of(event: &Event, trace_context: &TraceContext, now: Ti
         step_count: completed.step_count,
     };
     Some(Envelope {
-        id: evaluation_request_id(&event.scope.tenant, &event.trace_id).0,
+        id: evaluation_request_id(&event.scope.tenant, &event.trace_id, completed.step_count).0,
         schema: schema::EVALUATION_REQUESTED.to_owned(),
         tenant: event.scope.tenant.clone(),
         occurred_at: now,

@@ -1,7 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Queue};
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore};
 use hindsight_proto::collector::v1::collector_service_server::CollectorServiceServer;
 use hindsight_runtime::{Role, RoleError};
 use hindsight_types::limits;
@@ -64,9 +64,13 @@ impl Role for Collector {
         Ok(())
     }
 
+    /// While the store is away the queue takes what is recorded.
     async fn ready(&self) -> Result<(), String> {
-        self.bus.stats(Queue::Ingest).await.map_err(|e| e.to_string())?;
-        self.ingester.trouble().map_or(Ok(()), Err)
+        self.bus.ready().map_err(|e| e.to_string())
+    }
+
+    async fn degraded(&self) -> Option<String> {
+        self.ingester.trouble()
     }
 
     fn pending(&self) -> String {

@@ -9,12 +9,14 @@ pub struct CollectorSettings {
     pub linger_ms: u64,
     /// Batches on their way to the store at a time. A store that syncs seldom needs many.
     pub batches_in_flight: usize,
+    /// Time between two notes in the store that a task is under way, in milliseconds.
+    pub touch_ms: u64,
     /// How long a write of consistency INDEXED waits when the caller names no deadline, in milliseconds.
     pub indexed_timeout_ms: u64,
 }
 
 impl Default for CollectorSettings {
     fn default() -> Self {
-        Self { batch: 50, linger_ms: 50, batches_in_flight: 20, indexed_timeout_ms: 10_000 }
+        Self { batch: 50, linger_ms: 50, batches_in_flight: 20, touch_ms: 60_000, indexed_timeout_ms: 10_000 }
     }
 }

@@ -236,3 +236,24 @@ async fn the_request_to_judge_comes_after_every_step_is_durable() {
     delivery.settle.ack().await.unwrap();
     house.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_known_to_be_open_until_it_ends() {
+    let house = House::new().await.run();
+    let open = async || {
+        let (later, page) = (hindsight_types::Timestamp::MAX, hindsight_ports::PageRequest::default());
+        let page = hindsight_ports::PageRequest { size: 10, ..page };
+        let tasks = house.store.idle_tasks(later, &page).await.unwrap().items;
+        tasks.into_iter().map(|t| t.trace_id.to_string()).collect::<Vec<_>>()
+    };
+    let mut whole = task("open-1", 2);
+    let end = whole.pop().unwrap();
+    record(&house, whole).await;
+    stored(&house, "open-1", 3).await;
+    assert_eq!(open().await, ["open-1"]);
+    let (answers, _) = record(&house, vec![RecordEventsRequest { sequence: 1, ..end }]).await;
+    assert!(answers[0].rejections.is_empty());
+    stored(&house, "open-1", 4).await;
+    until("nothing is open", || async { open().await.is_empty().then_some(()) }).await;
+    house.stop().await;
+}

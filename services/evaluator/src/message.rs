@@ -35,7 +35,7 @@ pub(crate) fn again(record: &EvaluationRecord, now: Timestamp) -> Envelope {
         step_count: record.step_count,
     };
     Envelope {
-        id: evaluation_request_id(&record.scope.tenant, &record.trace_id).0,
+        id: evaluation_request_id(&record.scope.tenant, &record.trace_id, record.step_count).0,
         schema: schema::EVALUATION_REQUESTED.to_owned(),
         tenant: record.scope.tenant.clone(),
         occurred_at: now,

@@ -1,7 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Queue};
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore};
 use hindsight_proto::evaluator::v1::evaluator_service_server::{EvaluatorServiceServer, SERVICE_NAME};
 use hindsight_runtime::{Role, RoleError};
 use hindsight_types::limits;
@@ -59,8 +59,11 @@ impl Role for Evaluator {
     }
 
     async fn ready(&self) -> Result<(), String> {
-        self.bus.stats(Queue::Evaluate).await.map_err(|e| e.to_string())?;
-        self.worker.trouble().map_or(Ok(()), Err)
+        self.bus.ready().map_err(|e| e.to_string())
+    }
+
+    async fn degraded(&self) -> Option<String> {
+        self.worker.trouble()
     }
 
     fn pending(&self) -> String {

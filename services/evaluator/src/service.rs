@@ -60,7 +60,7 @@ impl Service {
         let state = EvaluationState::Waiting { reason: "replayed".to_owned() };
         let record = EvaluationRecord { state, attempts: 0, updated_at: now, ..record };
         self.store.put_evaluation_record(&record).await.map_err(store_error)?;
-        let id = evaluation_request_id(&record.scope.tenant, &record.trace_id).0;
+        let id = evaluation_request_id(&record.scope.tenant, &record.trace_id, record.step_count).0;
         let replayed = self.bus.replay(Queue::Evaluate, id).await.map_err(|e| status::bus(NAME, e))?;
         if !replayed {
             let again = vec![message::again(&record, now)];

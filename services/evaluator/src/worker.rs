@@ -5,18 +5,21 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use hindsight_ingest::{Assembly, GateDecision, assemble, encode, gate, redact};
 use hindsight_ports::{
     Bus, BusError, Clock, Consumer, Delivery, EmbedError, Embedder, MemoryStore, Queue, StoreError,
 };
+use hindsight_telemetry::{Label, Metric, span};
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, JudgedTrajectory, Memory, Scope, Trajectory, Viewer, Visibility,
+    EvaluationRecord, EvaluationState, Event, EventBody, JudgedTrajectory, Memory, OutcomeStatus, Scope,
+    StepLabel, Trajectory, Viewer, Visibility,
 };
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::{
     EvaluatorSettings, evaluate,
@@ -28,6 +31,8 @@ const SAME_SCOPE: &str = "all events of a trace must be recorded in the scope of
 const REOPEN: Duration = Duration::from_secs(1);
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(300);
+/// While a dependency is away the delay between attempts grows to that of this many: 16 s.
+const AWAY_ATTEMPTS: u32 = 5;
 
 pub(crate) struct Worker {
     settings: EvaluatorSettings,
@@ -61,6 +66,9 @@ struct Job<'a> {
     scope: Scope,
     /// Attempts since the run was asked for or replayed, this one included.
     attempts: u32,
+    /// Steps that must be there: what was asked for, or more when more was asked for before.
+    step_count: u32,
+    begun: Instant,
 }
 
 enum Look {
@@ -156,7 +164,8 @@ impl Worker {
                     Ok(delivery) => {
                         let worker = self.clone();
                         self.held.fetch_add(1, Ordering::Relaxed);
-                        tasks.spawn(async move { worker.deliver(&delivery).await });
+                        let span = span::process(Queue::Evaluate, &delivery.envelope, delivery.attempt);
+                        tasks.spawn(async move { worker.deliver(&delivery).await }.instrument(span));
                     }
                     Err(e) => break Err(e),
                 },
@@ -186,7 +195,9 @@ impl Worker {
             Ok(end) => (end, None),
             Err(Broken::Final(reason)) => (End::Failed { reason }, None),
             Err(Broken::Transient(reason)) => {
-                (End::Later { reason: reason.clone(), attempts: delivery.attempt }, Some(reason))
+                // What is away comes back at once; nobody should wait minutes for it then.
+                let attempts = delivery.attempt.min(AWAY_ATTEMPTS);
+                (End::Later { reason: reason.clone(), attempts }, Some(reason))
             }
         };
         self.report(trouble);
@@ -207,7 +218,8 @@ impl Worker {
     /// Looks at the run and brings its evaluation on. Whatever comes of it is put on record before the
     /// delivery is settled, if the store answers at all.
     async fn attempt(&self, requested: &Requested) -> Result<End, Broken> {
-        let mut job = Job { requested, scope: requested.scope.clone(), attempts: 1 };
+        let (scope, step_count) = (requested.scope.clone(), requested.step_count);
+        let mut job = Job { requested, scope, attempts: 1, step_count, begun: Instant::now() };
         let end = match self.look(&mut job).await {
             Ok(Look::Settled) => return Ok(End::Done),
             Ok(Look::Events(events)) => self.evaluate(&job, events).await,
@@ -236,13 +248,35 @@ impl Worker {
         if let Some(scope) = assemble::scope_of(&events) {
             job.scope = scope.clone();
         }
-        let known = self.store.evaluation_record(&viewer(&job.scope), trace).await?;
-        match known.map(|r| (r.state, r.attempts)) {
-            Some((EvaluationState::Judged | EvaluationState::Skipped { .. }, _)) => return Ok(Look::Settled),
-            Some((EvaluationState::Waiting { .. }, attempts)) => job.attempts = attempts.saturating_add(1),
-            Some((EvaluationState::Failed { .. }, _)) | None => {}
+        let Some(known) = self.store.evaluation_record(&viewer(&job.scope), trace).await? else {
+            return Ok(Look::Events(events));
+        };
+        let grown = job.step_count > known.step_count;
+        job.step_count = job.step_count.max(known.step_count);
+        match known.state {
+            EvaluationState::Judged if !grown && !self.knows_more(job, &events).await? => {
+                return Ok(Look::Settled);
+            }
+            // Looking at the gate again costs less than telling whether anything changed.
+            EvaluationState::Judged | EvaluationState::Skipped { .. } => {}
+            EvaluationState::Waiting { .. } if !grown => job.attempts = known.attempts.saturating_add(1),
+            EvaluationState::Waiting { .. } | EvaluationState::Failed { .. } => {}
         }
         Ok(Look::Events(events))
+    }
+
+    /// Whether the events tell an outcome that was unknown when the run was judged: it was taken for
+    /// abandoned, and then its agent ended it after all.
+    async fn knows_more(&self, job: &Job<'_>, events: &[Event]) -> Result<bool, StoreError> {
+        let tells = |e: &Event| match &e.body {
+            EventBody::Completed(c) => c.outcome.resolved() != OutcomeStatus::Unknown,
+            _ => false,
+        };
+        if !events.iter().any(tells) {
+            return Ok(false);
+        }
+        let judged = self.store.experience(&viewer(&job.scope), &job.requested.trace_id).await?;
+        Ok(judged.is_some_and(|e| e.trajectory.outcome.resolved() == OutcomeStatus::Unknown))
     }
 
     async fn evaluate(&self, job: &Job<'_>, events: Vec<Event>) -> Result<End, Broken> {
@@ -276,6 +310,7 @@ impl Worker {
             let mut run = run;
             redact::trajectory(&mut run);
             let judged: JudgedTrajectory = evaluate::judge(run, now);
+            count_labels(&judged);
             evaluate::memories(judged)
         };
         // On a thread of its own: a large run takes long, and one that breaks the judge is a failure to list.
@@ -298,10 +333,35 @@ impl Worker {
             scope: job.scope.clone(),
             state,
             attempts: job.attempts,
-            step_count: job.requested.step_count,
+            step_count: job.step_count,
             updated_at: self.clock.now(),
         };
-        self.store.put_evaluation_record(&record).await
+        self.store.put_evaluation_record(&record).await?;
+        let result = [(Label::Result, word(&record.state))];
+        Metric::Evaluations.add(1, &result);
+        Metric::EvaluationDuration.record(job.begun.elapsed().as_secs_f64(), &result);
+        Ok(())
+    }
+}
+
+fn word(state: &EvaluationState) -> &'static str {
+    match state {
+        EvaluationState::Waiting { .. } => "waiting",
+        EvaluationState::Skipped { .. } => "skipped",
+        EvaluationState::Judged => "judged",
+        EvaluationState::Failed { .. } => "failed",
+    }
+}
+
+fn count_labels(judged: &JudgedTrajectory) {
+    for step in &judged.evaluation.steps {
+        let label = match step.label {
+            StepLabel::Necessary => "necessary",
+            StepLabel::Redundant => "redundant",
+            StepLabel::Misleading => "misleading",
+            StepLabel::Failed => "failed",
+        };
+        Metric::StepLabels.add(1, &[(Label::Label, label)]);
     }
 }
 

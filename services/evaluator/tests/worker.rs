@@ -79,7 +79,7 @@ fn requested(run: &Trajectory) -> Envelope {
         step_count: u32::try_from(run.steps.len()).unwrap(),
     };
     Envelope {
-        id: evaluation_request_id(&run.scope.tenant, &run.trace_id).0,
+        id: evaluation_request_id(&run.scope.tenant, &run.trace_id, run.steps.len() as u32).0,
         schema: "hindsight.event.v1.EvaluationRequested".to_owned(),
         tenant: run.scope.tenant.clone(),
         occurred_at: run.ended_at,
@@ -351,5 +351,54 @@ async fn hostile_sizes_are_judged_within_bounds() {
     let weight: usize =
         found.trajectory.steps.iter().map(|s| s.observation.len() + s.action_detail.len()).sum();
     assert!(weight < 2 * 1024 * 1024, "{weight}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_has_grown_is_judged_again() {
+    let house = House::new(plain()).await.run();
+    let whole = incident("w-grown");
+    let mut half = whole.clone();
+    half.steps.truncate(5);
+    ask(&house, &half, |_| true).await;
+    assert_eq!(record(&house, &viewer(), &half, judged).await.step_count, 5);
+
+    ask(&house, &whole, |_| true).await;
+    until("the verdict on the whole run", || async {
+        (experience(&house, &viewer(), &whole).await?.evaluation.steps.len() == 6).then_some(())
+    })
+    .await;
+    settled(&house).await;
+    assert_eq!(record(&house, &viewer(), &whole, judged).await.step_count, 6);
+
+    // The earlier request once more: late, or delivered twice.
+    house.bus.publish(Queue::Evaluate, vec![requested(&half)]).await.unwrap();
+    settled(&house).await;
+    assert_eq!(experience(&house, &viewer(), &whole).await.unwrap().evaluation.steps.len(), 6);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_taken_for_abandoned_is_judged_again_when_its_end_comes() {
+    let house = House::new(plain()).await.run();
+    let run = incident("w-late-end");
+    let events = split(run.clone());
+    let (end, before) = events.split_last().unwrap();
+    let abandoned = hindsight_ingest::assemble::ending(before).unwrap();
+    house.store.append_events(before).await.unwrap();
+    house.store.append_events(&[abandoned]).await.unwrap();
+    house.bus.publish(Queue::Evaluate, vec![requested(&run)]).await.unwrap();
+    record(&house, &viewer(), &run, |s| !matches!(s, EvaluationState::Waiting { .. })).await;
+    settled(&house).await;
+    let outcome = |e: Experience| e.trajectory.outcome.status;
+    assert_eq!(experience(&house, &viewer(), &run).await.map(outcome), Some(OutcomeStatus::Unknown));
+
+    house.store.append_events(std::slice::from_ref(end)).await.unwrap();
+    house.bus.publish(Queue::Evaluate, vec![requested(&run)]).await.unwrap();
+    until("the verdict that knows the outcome", || async {
+        let found = experience(&house, &viewer(), &run).await?;
+        (found.trajectory.outcome.status == OutcomeStatus::Success).then_some(())
+    })
+    .await;
     house.stop().await;
 }

@@ -124,9 +124,17 @@ impl Batch {
             return Vec::new();
         }
         let events: Vec<Event> = self.events.iter().map(|h| h.value.clone()).collect();
-        let write = || async { Ok(shared.store.append_events(&events).await?) };
+        let marks = shared.marked.due(&events, shared.clock.now(), shared.touch_every);
+        let write = || async {
+            let (appended, marked) =
+                tokio::join!(shared.store.append_events(&events), marks.write(&*shared.store));
+            Ok(appended.and(marked)?)
+        };
         match patiently(shared, stop, write).await {
-            Ok(()) => self.events.iter().collect(),
+            Ok(()) => {
+                shared.marked.note(&marks);
+                self.events.iter().collect()
+            }
             Err(Failure::Transient(reason)) => {
                 settle_all(shared, &self.events.iter().collect::<Vec<_>>(), End::Retry(&reason)).await;
                 Vec::new()

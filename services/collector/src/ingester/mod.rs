@@ -2,6 +2,7 @@
 //! effect is durable and, for the completion of a task, when the request to judge it is durable too.
 
 mod batch;
+mod open;
 
 use std::{
     collections::HashSet,
@@ -44,6 +45,9 @@ struct Shared {
     held: AtomicUsize,
     /// Why the last write failed; `None` while writes succeed.
     trouble: Mutex<Option<String>>,
+    marked: open::Marked,
+    /// Time between two marks of a task that is under way.
+    touch_every: Duration,
 }
 
 impl Shared {
@@ -61,7 +65,9 @@ impl Ingester {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (held, trouble) = (AtomicUsize::new(0), Mutex::new(None));
-        Self { settings, shared: Arc::new(Shared { bus, store, embedder, clock, held, trouble }) }
+        let (marked, touch_every) = (open::Marked::default(), Duration::from_millis(settings.touch_ms));
+        let shared = Shared { bus, store, embedder, clock, held, trouble, marked, touch_every };
+        Self { settings, shared: Arc::new(shared) }
     }
 
     pub(crate) fn trouble(&self) -> Option<String> {

@@ -26,12 +26,19 @@ impl Indexed {
         Instant::now() + hindsight_api::deadline(request).unwrap_or(self.timeout).min(LONGEST_WAIT)
     }
 
-    /// Until the run is judged, skipped by the gate, or has failed for good.
-    pub(super) async fn run(&self, scope: &Scope, trace: &TraceId, deadline: Instant) -> Result<(), Status> {
+    /// Until the run of this many steps is judged, skipped by the gate, or has failed for good.
+    pub(super) async fn run(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        steps: u32,
+        deadline: Instant,
+    ) -> Result<(), Status> {
         let viewer = viewer(scope);
         let look = || async {
             let record = self.store.evaluation_record(&viewer, trace).await?;
-            Ok(record.is_some_and(|r| !matches!(r.state, EvaluationState::Waiting { .. })))
+            let settled = |s: &EvaluationState| !matches!(s, EvaluationState::Waiting { .. });
+            Ok(record.is_some_and(|r| r.step_count >= steps && settled(&r.state)))
         };
         until(deadline, "the run is recorded but was not evaluated", look).await
     }

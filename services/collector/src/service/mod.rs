@@ -113,11 +113,12 @@ impl CollectorService for Service {
         });
         let run = run.await?.map_err(|e: Invalid| invalid(e.within("trajectory")))?;
         let (trace_id, scope) = (run.trace_id.clone(), run.scope.clone());
+        let steps = u32::try_from(run.steps.len()).unwrap_or(u32::MAX);
         let events: Vec<Envelope> = split(run).iter().map(|e| message::of_event(e, &trace_context)).collect();
         let count = u32::try_from(events.len()).unwrap_or(u32::MAX);
         self.publish(events).await?;
         if indexed {
-            self.indexed.run(&scope, &trace_id, deadline).await?;
+            self.indexed.run(&scope, &trace_id, steps, deadline).await?;
         }
         Ok(Response::new(SubmitTrajectoryResponse { trace_id: trace_id.to_string(), events: count }))
     }
