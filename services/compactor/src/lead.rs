@@ -1,0 +1,85 @@
+//! One leads, the others stand by.
+
+use std::{
+    convert::Infallible,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use hindsight_ports::{BusError, Leadership};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::{NAME, idle::Idle};
+
+/// Wait before a lost candidacy is stood for again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+pub(crate) struct Leader {
+    pub(crate) idle: Idle,
+    /// Why the last look failed; `None` while this one stands by.
+    trouble: Mutex<Option<String>>,
+}
+
+impl Leader {
+    pub(crate) fn new(idle: Idle) -> Self {
+        Self { idle, trouble: Mutex::new(None) }
+    }
+
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn report(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+
+    /// Until `stop`. A look that is broken off is made again by the next leader.
+    pub(crate) async fn run(&self, stop: CancellationToken) {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            never = self.stand_always() => match never {},
+        }
+        self.report(None);
+    }
+
+    async fn stand_always(&self) -> Infallible {
+        loop {
+            let Err(error) = self.stand().await;
+            tracing::warn!(%error, "cannot stand for leadership; standing again");
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    async fn stand(&self) -> Result<Infallible, BusError> {
+        let mut candidate: Box<dyn Leadership> = self.idle.bus.lead(NAME).await?;
+        loop {
+            candidate.acquired().await?;
+            tracing::info!("this compactor leads");
+            tokio::select! {
+                () = candidate.lost() => tracing::info!("this compactor no longer leads"),
+                never = self.lead() => match never {},
+            }
+            self.report(None);
+        }
+    }
+
+    async fn lead(&self) -> Infallible {
+        let every = self.idle.settings.every;
+        let mut ticks = interval_at(Instant::now() + every, every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            match self.idle.look().await {
+                Ok(looked) => {
+                    tracing::debug!(looked.ended, looked.cleared, "looked at idle tasks");
+                    self.report(None);
+                }
+                Err(trouble) => {
+                    tracing::warn!(%trouble, "idle tasks cannot be looked at; trying again");
+                    self.report(Some(trouble.to_string()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Looks after what nobody else looks after. One of all compactors leads; it ends tasks that were left
+//! open. Each of them answers operators about dead letters.
+
+mod idle;
+mod lead;
+mod letters;
+mod role;
+mod service;
+mod settings;
+
+pub use role::Compactor;
+pub use settings::CompactorSettings;
+
+/// Name of the role, of its leadership and of its gRPC error domain.
+pub(crate) const NAME: &str = "compactor";

@@ -1,0 +1,16 @@
+use std::time::Duration;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactorSettings {
+    /// A task without its end is ended when nothing was heard of it for this long. At least ten times the
+    /// time between two touches of an open task by the collector.
+    pub idle_after: Duration,
+    /// Between two looks.
+    pub every: Duration,
+}
+
+impl Default for CompactorSettings {
+    fn default() -> Self {
+        Self { idle_after: Duration::from_secs(30 * 60), every: Duration::from_secs(60) }
+    }
+}

@@ -1,0 +1,6 @@
+//! The role over the embedded bus and store.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod idle;
+mod letters;
+mod support;

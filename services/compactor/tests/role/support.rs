@@ -1,0 +1,139 @@
+//! A compactor over the embedded bus and store, called as over the wire.
+
+use std::{
+    future::Future,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use hindsight_api::{Edge, EdgeLayer, Key, KeyHash, Keyring, Permission};
+use hindsight_bus_local::{LocalBus, LocalBusOptions};
+use hindsight_compactor::{Compactor, CompactorSettings};
+use hindsight_ports::{Bus, Clock, EmbedderId, MemoryStore, testkit::faulty_store::FaultyStore};
+use hindsight_proto::operations::v1::operations_service_client::OperationsServiceClient;
+use hindsight_runtime::Role as _;
+use hindsight_store::{Store, StoreOptions};
+use hindsight_store_edge::{EdgeBackend, EdgeOptions};
+use hindsight_types::{TenantId, Timestamp};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tonic::service::{Routes, RoutesBuilder};
+use tower::Layer as _;
+
+pub(crate) type Client = OperationsServiceClient<Edge<Routes>>;
+
+/// Longest wait for a condition.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A clock that stands still until it is set.
+pub(crate) struct Hands(Mutex<Timestamp>);
+
+impl Hands {
+    pub(crate) fn set(&self, second: i64) {
+        *self.0.lock().unwrap() = Timestamp::from_second(second).unwrap();
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+}
+
+pub(crate) struct House {
+    pub(crate) bus: Arc<dyn Bus>,
+    pub(crate) store: Arc<FaultyStore>,
+    pub(crate) clock: Arc<Hands>,
+    backend: Arc<EdgeBackend>,
+    _dir: TempDir,
+}
+
+impl House {
+    pub(crate) async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let bus: Arc<dyn Bus> =
+            Arc::new(LocalBus::open(&dir.path().join("bus.db"), LocalBusOptions::default()).unwrap());
+        let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
+        let store: Arc<dyn MemoryStore> = Arc::new(Store::new(backend.clone(), StoreOptions::default()));
+        store.prepare(&EmbedderId { model: "none".into(), dimension: 4 }).await.unwrap();
+        let store = Arc::new(FaultyStore::new(store, 7));
+        let clock = Arc::new(Hands(Mutex::new(Timestamp::UNIX_EPOCH)));
+        Self { bus, store, clock, backend, _dir: dir }
+    }
+
+    pub(crate) fn compactor(&self) -> Arc<Compactor> {
+        let settings =
+            CompactorSettings { idle_after: Duration::from_secs(100), every: Duration::from_millis(20) };
+        Arc::new(Compactor::new(settings, self.bus.clone(), self.store.clone(), self.clock.clone()))
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        let mut routes = RoutesBuilder::default();
+        self.compactor().register(&mut routes);
+        let keyring = KEYS.iter().map(|(key, tenant, permission)| Key {
+            name: (*key).to_owned(),
+            hash: KeyHash::of(key),
+            tenant: TenantId::new(*tenant).unwrap(),
+            permissions: [*permission].into_iter().collect(),
+        });
+        let edge = EdgeLayer::new(Keyring::new(keyring.collect())).layer(routes.routes());
+        OperationsServiceClient::new(edge)
+    }
+
+    pub(crate) async fn close(self) {
+        self.backend.close().await;
+    }
+}
+
+/// Each key is of one tenant and has one permission.
+const KEYS: [(&str, &str, Permission); 3] = [
+    ("acme-admin", "acme", Permission::Admin),
+    ("acme-reader", "acme", Permission::Read),
+    ("rival-admin", "rival", Permission::Admin),
+];
+
+/// A request under a key.
+pub(crate) fn with_key<T>(key: &str, message: T) -> tonic::Request<T> {
+    let mut request = tonic::Request::new(message);
+    request.metadata_mut().insert("authorization", format!("Bearer {key}").parse().unwrap());
+    request
+}
+
+/// A compactor at work.
+pub(crate) struct Running {
+    stop: CancellationToken,
+    work: JoinHandle<()>,
+}
+
+pub(crate) fn run(compactor: Arc<Compactor>) -> Running {
+    let stop = CancellationToken::new();
+    let token = stop.clone();
+    Running { stop, work: tokio::spawn(async move { compactor.run(token).await.unwrap() }) }
+}
+
+impl Running {
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        self.work.await.unwrap();
+    }
+
+    /// As when its process is killed.
+    pub(crate) async fn kill(self) {
+        self.work.abort();
+        let _ = self.work.await;
+    }
+}
+
+/// Waits until `look` gives something.
+pub(crate) async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+    let waiting = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("waited in vain: {what}"))
+}
