@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 use secrecy::SecretString;
 
 use crate::commands::{
-    config, demo, explain, failures, import, key, memories, recall, retain, serve, show, stats,
+    config, demo, dlq, explain, failures, import, key, memories, recall, retain, serve, show, stats,
 };
 
 /// Experience memory for AI agents: judges what agents did and brings the right memories back.
@@ -38,7 +38,7 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run all roles in this process until SIGTERM.
+    /// Run all roles, or some, in this process until SIGTERM.
     Serve(serve::Args),
     /// Read recorded runs from files and have them judged.
     Import(import::Args),
@@ -50,6 +50,9 @@ pub(crate) enum Command {
     Show(show::Args),
     /// List evaluations that failed or still wait.
     Failures(failures::Args),
+    /// Messages that could not be handled: list, show, replay, discard.
+    #[command(subcommand)]
+    Dlq(dlq::Command),
     /// List what is remembered.
     Memories(memories::Args),
     /// Say why a recall brought what it brought.

@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod dlq;
 pub(crate) mod explain;
 pub(crate) mod failures;
 pub(crate) mod import;
@@ -12,8 +13,9 @@ pub(crate) mod retain;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod stats;
+use hindsight_wiring::Failure;
 
-use crate::{cli::Command, context::Context, failure::Failure};
+use crate::{cli::Command, context::Context};
 
 /// Runs a command to its end; the exit code of success is its result.
 pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
@@ -29,6 +31,7 @@ pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
         Command::Memories(args) => context.block_on(memories::run(args, &context)),
         Command::Explain(args) => context.block_on(explain::run(args, &context)),
         Command::Stats(args) => context.block_on(stats::run(args, &context)),
+        Command::Dlq(command) => context.block_on(dlq::run(command, &context)),
         Command::Demo(args) => context.block_on(demo::run(args, &context)),
     }
 }

@@ -2,15 +2,13 @@ use std::path::PathBuf;
 
 use hindsight_client::Client;
 use hindsight_config::{Config, Sources};
-use hindsight_telemetry::Filter;
-
-use crate::{
-    cli::Global,
+use hindsight_telemetry::{Filter, Telemetry};
+use hindsight_wiring::{
+    Embedded, Failure, begin_log, begin_telemetry, code,
     data_dir::{DataDir, Hold},
-    failure::{Failure, code},
-    ui::Ui,
-    wiring,
 };
+
+use crate::{cli::Global, ui::Ui};
 
 /// What every command has at hand.
 pub(crate) struct Context {
@@ -37,11 +35,11 @@ impl Context {
         Sources::from_process(self.global.config.clone(), flags)
     }
 
-    /// The settings for a server: the log begins as they say.
-    pub(crate) fn config(&self, flags: Vec<(String, String)>) -> Result<Config, Failure> {
+    /// The settings for a server: log, metrics and traces begin as they say.
+    pub(crate) fn server_config(&self, flags: Vec<(String, String)>) -> Result<(Config, Telemetry), Failure> {
         let config = self.load(self.sources(flags))?;
-        begin_log(&config, config.log.filter.clone())?;
-        Ok(config)
+        let telemetry = begin_telemetry(&config, "hindsight")?;
+        Ok((config, telemetry))
     }
 
     /// The settings for a single command, whose log is quiet unless they say otherwise.
@@ -51,15 +49,16 @@ impl Context {
             own if *own != Filter::default() => own.clone(),
             _ => "warn,qdrant_edge=error".parse().map_err(|e| Failure::new(code::INTERNAL, e))?,
         };
-        begin_log(&config, filter)?;
+        begin_log(&config, &filter)?;
         Ok(config)
     }
 
-    /// The settings with another data directory.
+    /// The settings with another data directory, in which everything is kept.
     pub(crate) fn config_of(&self, data_dir: PathBuf) -> Result<Config, Failure> {
         let mut sources = Sources::from_process(self.global.config.clone(), vec![]);
         sources.flags.push(("data.dir".to_owned(), data_dir.display().to_string()));
-        self.config_quiet(sources)
+        let config = self.config_quiet(sources)?;
+        Ok(Config { bus: Default::default(), store: Default::default(), ..config })
     }
 
     /// The settings, with warnings said.
@@ -82,25 +81,14 @@ impl Context {
             return work(Client::remote(server, key)?).await;
         }
         let config = self.config_quiet(self.sources(vec![]))?;
-        match hold(config.data.dir.clone()).await? {
+        match DataDir::hold_async(config.data.dir.clone()).await? {
             Hold::Served(serving) => work(Client::remote(&serving.address, key)?).await,
             Hold::Mine(dir) => {
-                let embedded = wiring::embed(&config, dir, key).await?;
+                let embedded = Embedded::start(&config, dir, key).await?;
                 let result = work(embedded.client.clone()).await;
                 embedded.stop().await;
                 result
             }
         }
     }
-}
-
-/// Takes a data directory without blocking the runtime.
-pub(crate) async fn hold(path: PathBuf) -> Result<Hold, Failure> {
-    tokio::task::spawn_blocking(move || DataDir::hold(&path))
-        .await
-        .map_err(|e| Failure::new(code::INTERNAL, e))?
-}
-
-fn begin_log(config: &Config, filter: Filter) -> Result<(), Failure> {
-    hindsight_telemetry::init(config.log.format, &filter).map_err(|e| Failure::new(code::CONFIG, e))
 }

@@ -1,12 +1,11 @@
 //! API messages as JSON: proto3 JSON with the field names of the schema and numbers as numbers.
 
+use hindsight_wiring::{Failure, code};
 use std::sync::LazyLock;
 
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
 use serde_json::Value;
-
-use crate::failure::{Failure, code};
 
 static SCHEMA: LazyLock<Result<DescriptorPool, String>> =
     LazyLock::new(|| DescriptorPool::decode(hindsight_proto::FILE_DESCRIPTOR_SET).map_err(|e| e.to_string()));

@@ -3,19 +3,18 @@
 mod cli;
 mod commands;
 mod context;
-mod data_dir;
-mod failure;
 mod json;
 mod names;
 mod render;
 mod ui;
-mod wiring;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::{cli::Cli, context::Context, failure::code};
+use hindsight_wiring::code;
+
+use crate::{cli::Cli, context::Context};
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {

@@ -1,7 +1,7 @@
 //! Enum values as people write them.
 
 use clap::ValueEnum;
-use hindsight_proto::common::v1 as pb;
+use hindsight_proto::{common::v1 as pb, operations::v1::WorkQueue};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
@@ -52,6 +52,10 @@ pub(crate) fn withheld(value: i32) -> String {
 
 pub(crate) fn state(value: i32) -> String {
     words(pb::EvaluationState::try_from(value).unwrap_or_default().as_str_name(), "EVALUATION_STATE_")
+}
+
+pub(crate) fn queue(value: i32) -> String {
+    words(WorkQueue::try_from(value).unwrap_or_default().as_str_name(), "WORK_QUEUE_")
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use std::{
     sync::LazyLock,
 };
 
+use hindsight_wiring::{Failure, code};
 use prost::Message;
 use serde::Serialize;
 
-use crate::{failure::Failure, json};
+use crate::json;
 
 /// A look for text. Applied only on a terminal, and not when `NO_COLOR` is set.
 #[derive(Clone, Copy)]
@@ -71,8 +72,7 @@ impl Ui {
     }
 
     pub(crate) fn value<T: Serialize>(self, value: &T) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(value)
-            .map_err(|e| Failure::new(crate::failure::code::INTERNAL, e))?;
+        let text = serde_json::to_string_pretty(value).map_err(|e| Failure::new(code::INTERNAL, e))?;
         self.print(&text)
     }
 

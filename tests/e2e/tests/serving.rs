@@ -17,10 +17,11 @@ use tonic_reflection::pb::v1::{
     server_reflection_request::MessageRequest,
 };
 
-const SERVICES: [&str; 4] = [
+const SERVICES: [&str; 5] = [
     "hindsight.collector.v1.CollectorService",
     "hindsight.evaluator.v1.EvaluatorService",
     "hindsight.memory.v1.MemoryService",
+    "hindsight.operations.v1.OperationsService",
     "hindsight.recall.v1.RecallService",
 ];
 

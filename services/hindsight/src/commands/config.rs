@@ -1,9 +1,7 @@
+use hindsight_wiring::{Failure, code};
 use serde_json::json;
 
-use crate::{
-    context::Context,
-    failure::{Failure, code},
-};
+use crate::context::Context;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {

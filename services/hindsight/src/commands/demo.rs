@@ -11,17 +11,18 @@ use hindsight_proto::{
     recall::v1::{RecallRequest, RecallResponse},
 };
 use hindsight_types::{TenantId, Timestamp, Trajectory};
+use hindsight_wiring::{
+    Embedded, Failure, code,
+    data_dir::{DataDir, Hold},
+};
 use serde_json::json;
 
 use super::import::{self, Progress, Read, Report};
 use crate::{
-    context::{self, Context},
-    data_dir::Hold,
-    failure::{Failure, code},
+    context::Context,
     json::of_message,
     render,
     ui::{Style, Ui},
-    wiring,
 };
 
 macro_rules! runs {
@@ -60,7 +61,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     let temporary = tempfile::tempdir()?;
     let path = args.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
     let config = context.config_of(path.clone())?;
-    let dir = match context::hold(path.clone()).await? {
+    let dir = match DataDir::hold_async(path.clone()).await? {
         Hold::Mine(dir) => dir,
         Hold::Served(serving) => {
             let message =
@@ -68,7 +69,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
             return Err(Failure::new(code::UNAVAILABLE, message));
         }
     };
-    let embedded = wiring::embed(&config, dir, None).await?;
+    let embedded = Embedded::start(&config, dir, None).await?;
     let shown = show(&embedded.client, context.ui).await;
     embedded.stop().await;
     let exit = shown?;

@@ -1,6 +1,7 @@
 use hindsight_proto::recall::v1::ExplainRecallRequest;
+use hindsight_wiring::Failure;
 
-use crate::{context::Context, failure::Failure, render};
+use crate::{context::Context, render};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -1,7 +1,8 @@
 use hindsight_client::Client;
 use hindsight_proto::evaluator::v1::{ListFailuresRequest, ListFailuresResponse, ReplayFailuresRequest};
+use hindsight_wiring::Failure;
 
-use crate::{context::Context, failure::Failure, names, ui::Style};
+use crate::{context::Context, names, ui::Style};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -12,12 +12,9 @@ use futures::Stream;
 use hindsight_client::Client;
 use hindsight_import::{Format, Options, formats};
 use hindsight_types::{Invalid, TaskType, TenantId, UserId};
+use hindsight_wiring::{Failure, code};
 
-use crate::{
-    context::Context,
-    failure::{Failure, code},
-    ui::Ui,
-};
+use crate::{context::Context, ui::Ui};
 
 pub(crate) use files::Read;
 pub(crate) use progress::Progress;

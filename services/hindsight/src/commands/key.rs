@@ -1,12 +1,10 @@
 use hindsight_api::KeyHash;
 use hindsight_types::TenantId;
+use hindsight_wiring::{Failure, code};
 use rand::Rng as _;
 use serde_json::{Value, json};
 
-use crate::{
-    failure::{Failure, code},
-    ui::Ui,
-};
+use crate::ui::Ui;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {

@@ -1,7 +1,8 @@
 use hindsight_client::Client;
 use hindsight_proto::memory::v1::{ListMemoriesRequest, ListMemoriesResponse};
+use hindsight_wiring::Failure;
 
-use crate::{context::Context, failure::Failure, names::Kind, render};
+use crate::{context::Context, names::Kind, render};
 
 /// Most memories of a page.
 const PAGE: usize = 500;

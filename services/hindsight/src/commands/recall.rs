@@ -1,6 +1,7 @@
 use hindsight_proto::{common::v1::Environment, recall::v1::RecallRequest};
+use hindsight_wiring::Failure;
 
-use crate::{context::Context, failure::Failure, names::Kind, render};
+use crate::{context::Context, names::Kind, render};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

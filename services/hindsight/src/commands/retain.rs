@@ -1,6 +1,7 @@
 use hindsight_proto::collector::v1::{Consistency, RetainRequest};
+use hindsight_wiring::Failure;
 
-use crate::{context::Context, failure::Failure};
+use crate::context::Context;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

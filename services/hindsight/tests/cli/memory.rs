@@ -117,7 +117,7 @@ fn a_broken_record_is_named_and_the_rest_is_taken_in() {
 }
 
 #[test]
-fn a_session_that_went_on_is_said_so() {
+fn a_session_that_went_on_is_judged_again() {
     let home = Home::new();
     let server = home.serve(&[]);
     let session = std::fs::read_to_string(examples().join("claude-code-session.jsonl")).unwrap();
@@ -126,9 +126,14 @@ fn a_session_that_went_on_is_said_so() {
     home.json(&["import", file.to_str().unwrap()]);
     home.file("session.jsonl", &session);
     let report = home.json(&["import", file.to_str().unwrap()]);
-    assert_eq!((report["submitted"].as_u64(), report["already_there"].as_u64()), (Some(0), Some(0)));
+    let counts = ["submitted", "already_there", "grown"].map(|n| report[n].as_u64().unwrap());
+    assert_eq!((counts, report["verdicts"]["waiting"].as_u64()), ([0, 0, 1], Some(0)), "{report}");
+    assert_eq!(home.json(&["import", file.to_str().unwrap()])["already_there"], 1);
+
+    home.file("session.jsonl", &first);
+    let report = home.json(&["import", file.to_str().unwrap()]);
     let changed = &report["changed"][0];
-    assert!(changed["steps_then"].as_u64() < changed["steps_now"].as_u64(), "{report}");
+    assert!(changed["steps_then"].as_u64() > changed["steps_now"].as_u64(), "{report}");
     drop(server);
 }
 

@@ -9,10 +9,10 @@ use std::{
 use futures::{Stream, stream};
 use hindsight_import::{Importer, Options, RecordError};
 use hindsight_types::{Timestamp, Trajectory};
+use hindsight_wiring::{Failure, code};
 use tokio::sync::mpsc::{self, Sender};
 
 use super::Progress;
-use crate::failure::{Failure, code};
 
 /// Runs read ahead.
 const AHEAD: usize = 16;

@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use hindsight_wiring::code;
 use serde::Serialize;
 
 use super::{Progress, files::Read, verdict::Verdicts};
-use crate::{failure::code, ui::Style};
+use crate::ui::Style;
 
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
@@ -13,7 +14,9 @@ pub(crate) struct Report {
     pub submitted: usize,
     /// Taken in by an earlier import.
     pub already_there: usize,
-    /// Taken in by an earlier import, and different now. A run is judged once; the earlier one stays.
+    /// Taken in by an earlier import with fewer steps, and now again.
+    pub grown: usize,
+    /// Taken in by an earlier import with more steps than it has now; the earlier one stays.
     pub changed: Vec<Changed>,
     /// Read, but not accepted by the server.
     pub refused: Vec<Refusal>,
@@ -114,7 +117,7 @@ impl Report {
         for c in &self.changed {
             let _ = writeln!(
                 text,
-                "{} {}: had {} steps when it was taken in and has {} now; a run is judged once, the earlier stays",
+                "{} {}: had {} steps when it was taken in and has {} now; the earlier stays",
                 Style::Yellow.paint("changed"),
                 c.trace_id,
                 c.steps_then,
@@ -150,8 +153,9 @@ impl Report {
             format!("files      {} ({formats})\nrecords    {records}, {broken} broken\n", self.files.len());
         let _ = writeln!(
             text,
-            "runs       {runs}: {} submitted, {} already there, {} changed, {} refused",
+            "runs       {runs}: {} submitted, {} grown, {} already there, {} changed, {} refused",
             self.submitted,
+            self.grown,
             self.already_there,
             self.changed.len(),
             self.refused.len()

@@ -7,6 +7,7 @@ use hindsight_proto::{
     collector::v1::SubmitTrajectoryRequest, common::v1::EvaluationState, evaluator::v1::GetEvaluationRequest,
 };
 use hindsight_types::{Trajectory, Visibility};
+use hindsight_wiring::Failure;
 use tonic::Code;
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
     files::Read,
     report::{Changed, Refusal},
 };
-use crate::failure::Failure;
 
 /// Runs on their way at a time.
 const AT_ONCE: usize = 8;
@@ -24,14 +24,16 @@ const AT_ONCE: usize = 8;
 pub(super) struct Submitted {
     pub trace_id: String,
     pub user: String,
-    steps: u32,
+    pub steps: u32,
 }
 
 enum Outcome {
     Submitted,
+    /// Taken in before with fewer steps.
+    Grown,
     AlreadyThere,
-    /// Taken in before with this number of steps.
-    Changed(u32),
+    /// Taken in before with this number of steps, more than it has now.
+    Shrunk(u32),
     Refused(String),
 }
 
@@ -74,8 +76,12 @@ fn note(report: &mut Report, submitted: &mut Vec<Submitted>, file: usize, run: S
             report.submitted += 1;
             submitted.push(run);
         }
+        Outcome::Grown => {
+            report.grown += 1;
+            submitted.push(run);
+        }
         Outcome::AlreadyThere => report.already_there += 1,
-        Outcome::Changed(steps_then) => {
+        Outcome::Shrunk(steps_then) => {
             report.changed.push(Changed { trace_id: run.trace_id, steps_then, steps_now: run.steps })
         }
         Outcome::Refused(reason) => {
@@ -98,11 +104,12 @@ async fn submit(
     let asked = Submitted { trace_id: run.trace_id.to_string(), user, steps };
     let outcome = match former(client, &asked).await {
         Ok(Some(steps_then)) if steps_then == steps => Ok(Outcome::AlreadyThere),
-        Ok(Some(steps_then)) => Ok(Outcome::Changed(steps_then)),
-        Ok(None) => {
+        Ok(Some(steps_then)) if steps_then > steps => Ok(Outcome::Shrunk(steps_then)),
+        Ok(former) => {
             let trajectory = Some(trajectory_to_proto(&run));
             let request = SubmitTrajectoryRequest { trajectory, ..SubmitTrajectoryRequest::default() };
             match client.submit_trajectory(request).await {
+                Ok(_) if former.is_some() => Ok(Outcome::Grown),
                 Ok(_) => Ok(Outcome::Submitted),
                 Err(e) if e.code == Code::InvalidArgument => Ok(Outcome::Refused(e.to_string())),
                 Err(e) => Err(e.into()),

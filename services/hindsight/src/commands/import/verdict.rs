@@ -5,12 +5,12 @@ use std::time::Duration;
 use futures::{StreamExt as _, stream};
 use hindsight_client::Client;
 use hindsight_proto::{common::v1::EvaluationState, evaluator::v1::GetEvaluationRequest};
+use hindsight_wiring::Failure;
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 use tonic::Code;
 
 use super::{Progress, submit::Submitted};
-use crate::failure::Failure;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -75,7 +75,8 @@ async fn ask(
         .buffer_unordered(AT_ONCE);
     while let Some((run, answer)) = answers.next().await {
         let record = match answer {
-            Ok(answer) => answer.record.unwrap_or_default(),
+            // The verdict on the run as it was before it has grown is not the one that is waited for.
+            Ok(answer) => answer.record.filter(|r| r.step_count >= run.steps).unwrap_or_default(),
             Err(e) if e.code == Code::NotFound => Default::default(),
             Err(e) => return Err(e.into()),
         };

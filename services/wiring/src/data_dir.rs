@@ -16,7 +16,7 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// A server that holds a data directory, as it says so there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Serving {
+pub struct Serving {
     /// `http://HOST:PORT`.
     pub address: String,
     pub pid: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Serving {
 
 /// The data directory, held by this process alone until it is dropped.
 #[derive(Debug)]
-pub(crate) struct DataDir {
+pub struct DataDir {
     path: PathBuf,
     serving: bool,
     _lock: File,
@@ -32,7 +32,7 @@ pub(crate) struct DataDir {
 
 /// What holding the directory came to.
 #[derive(Debug)]
-pub(crate) enum Hold {
+pub enum Hold {
     Mine(DataDir),
     /// A server has it; talk to that.
     Served(Serving),
@@ -41,7 +41,7 @@ pub(crate) enum Hold {
 impl DataDir {
     /// Takes the directory, creating it when it is not there. A server that holds it is named; any other
     /// process is waited for.
-    pub(crate) fn hold(path: &Path) -> Result<Hold, Failure> {
+    pub fn hold(path: &Path) -> Result<Hold, Failure> {
         fs::create_dir_all(path)
             .map_err(|e| Failure::new(code::IO, format!("data directory {}: {e}", path.display())))?;
         let lock = File::options()
@@ -73,12 +73,19 @@ impl DataDir {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// As [`DataDir::hold`], without blocking the runtime.
+    pub async fn hold_async(path: PathBuf) -> Result<Hold, Failure> {
+        tokio::task::spawn_blocking(move || Self::hold(&path))
+            .await
+            .map_err(|e| Failure::new(code::INTERNAL, e))?
+    }
+
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Says where this process serves, for as long as it holds the directory.
-    pub(crate) fn announce(&mut self, serving: &Serving) -> Result<(), Failure> {
+    pub fn announce(&mut self, serving: &Serving) -> Result<(), Failure> {
         let text = serde_json::to_string(serving).map_err(std::io::Error::from)?;
         let draft = self.path.join("serve.json.new");
         fs::write(&draft, text)?;

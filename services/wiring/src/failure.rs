@@ -1,39 +1,41 @@
+//! Why a process ends without success.
+
 use std::fmt::Display;
 
 use tonic::Code;
 
 /// Exit codes, as in sysexits.h. Clap's usage errors are given `USAGE` as well.
-pub(crate) mod code {
-    pub(crate) const USAGE: u8 = 64;
+pub mod code {
+    pub const USAGE: u8 = 64;
     /// Input that is wrong: a broken record, a refused field.
-    pub(crate) const DATA: u8 = 65;
+    pub const DATA: u8 = 65;
     /// What was asked for is not there.
-    pub(crate) const NO_INPUT: u8 = 66;
-    pub(crate) const UNAVAILABLE: u8 = 69;
-    pub(crate) const INTERNAL: u8 = 70;
-    pub(crate) const IO: u8 = 74;
+    pub const NO_INPUT: u8 = 66;
+    pub const UNAVAILABLE: u8 = 69;
+    pub const INTERNAL: u8 = 70;
+    pub const IO: u8 = 74;
     /// Not finished yet; try again.
-    pub(crate) const TEMPORARY: u8 = 75;
-    pub(crate) const PERMISSION: u8 = 77;
-    pub(crate) const CONFIG: u8 = 78;
+    pub const TEMPORARY: u8 = 75;
+    pub const PERMISSION: u8 = 77;
+    pub const CONFIG: u8 = 78;
 }
 
 /// Why a command ends without success: what to say and the exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct Failure {
+pub struct Failure {
     pub code: u8,
     /// Empty when everything has been said already.
     pub message: String,
 }
 
 impl Failure {
-    pub(crate) fn new(code: u8, message: impl Display) -> Self {
+    pub fn new(code: u8, message: impl Display) -> Self {
         Self { code, message: message.to_string() }
     }
 
     /// The output told it; only the exit code is left to say.
-    pub(crate) fn told(code: u8) -> Self {
+    pub fn told(code: u8) -> Self {
         Self { code, message: String::new() }
     }
 }
@@ -62,5 +64,29 @@ impl From<hindsight_client::ConnectError> for Failure {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::new(code::IO, error)
+    }
+}
+
+impl From<hindsight_ports::EmbedError> for Failure {
+    fn from(error: hindsight_ports::EmbedError) -> Self {
+        use hindsight_ports::EmbedError::{Misconfigured, Rejected, Unavailable};
+        let code = match error {
+            Unavailable(_) => code::UNAVAILABLE,
+            Rejected(_) | Misconfigured(_) => code::CONFIG,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<hindsight_ports::StoreError> for Failure {
+    fn from(error: hindsight_ports::StoreError) -> Self {
+        use hindsight_ports::StoreError::{Corrupt, EmbedderMismatch, Rejected, Unavailable};
+        let code = match error {
+            Unavailable(_) => code::UNAVAILABLE,
+            EmbedderMismatch { .. } => code::CONFIG,
+            Corrupt(_) => code::DATA,
+            Rejected(_) => code::INTERNAL,
+        };
+        Self::new(code, error)
     }
 }

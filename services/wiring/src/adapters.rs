@@ -1,0 +1,119 @@
+//! From settings to adapters.
+
+use std::{path::PathBuf, sync::Arc};
+
+use hindsight_bus_amqp::{AmqpBus, AmqpOptions};
+use hindsight_bus_local::{LocalBus, LocalBusOptions};
+use hindsight_config as config;
+use hindsight_embed::{EmbedderSpec, HttpSettings};
+use hindsight_ports::{Bus, Clock};
+use hindsight_store::{Store, StoreOptions};
+use hindsight_store_edge::{EdgeBackend, EdgeOptions};
+use hindsight_store_qdrant::{CollectionLayout, QdrantBackend, QdrantOptions, Quantization};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::{Failure, code};
+
+/// Opens the queue; for the broker, begins to connect. What the last run left is read back, which blocks.
+pub(crate) async fn bus(
+    config: &config::Bus,
+    dir: PathBuf,
+    clock: Arc<dyn Clock>,
+) -> Result<Arc<dyn Bus>, Failure> {
+    let max_depth = config.max_depth;
+    match &config.kind {
+        config::BusKind::Local => {
+            let open = move || {
+                let options = LocalBusOptions { max_depth, clock, ..LocalBusOptions::default() };
+                LocalBus::open(&dir.join("bus.db"), options)
+            };
+            let bus = blocking(open).await?.map_err(|e| Failure::new(code::UNAVAILABLE, e))?;
+            Ok(Arc::new(bus))
+        }
+        config::BusKind::Amqp(amqp) => {
+            let options = AmqpOptions { max_depth, clock, ..amqp_options(amqp)? };
+            let bus =
+                AmqpBus::start(options).map_err(|e| Failure::new(code::CONFIG, format!("[bus] {e}")))?;
+            Ok(Arc::new(bus))
+        }
+    }
+}
+
+fn amqp_options(config: &config::AmqpBus) -> Result<AmqpOptions, Failure> {
+    let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let (scheme, rest) = config
+        .url
+        .split_once("://")
+        .ok_or_else(|| Failure::new(code::CONFIG, "bus.url: give it as in amqp://rabbitmq:5672"))?;
+    let user = config.username.as_deref().unwrap_or("guest");
+    let password = config.password.as_ref().map_or("guest", SecretString::expose_secret);
+    let url = format!("{scheme}://{}:{}@{rest}", encoded(user), encoded(password));
+    Ok(AmqpOptions {
+        username_file: config.username_file.clone(),
+        password_file: config.password_file.clone(),
+        ca_file: config.ca_file.clone(),
+        prefix: config.prefix.clone(),
+        timeout: config.timeout,
+        heartbeat: config.heartbeat,
+        ..AmqpOptions::new(url)
+    })
+}
+
+/// Opens the engine; for a server, connects with the first call.
+pub(crate) async fn store(config: &config::Store, dir: PathBuf) -> Result<Store, Failure> {
+    match config {
+        config::Store::Edge => {
+            let backend = blocking(move || EdgeBackend::open(&dir, EdgeOptions::default())).await??;
+            Ok(Store::new(Arc::new(backend), StoreOptions::default()))
+        }
+        config::Store::Qdrant(qdrant) => {
+            let backend = QdrantBackend::new(qdrant_options(qdrant))
+                .map_err(|e| Failure::new(code::CONFIG, format!("[store] {e}")))?;
+            Ok(Store::new(Arc::new(backend), StoreOptions { prefix: qdrant.prefix.clone() }))
+        }
+    }
+}
+
+fn qdrant_options(config: &config::Qdrant) -> QdrantOptions {
+    QdrantOptions {
+        url: config.url.clone(),
+        api_key: config.api_key.clone(),
+        timeout: config.timeout,
+        connect_timeout: config.connect_timeout,
+        connections: config.connections,
+        layout: CollectionLayout {
+            on_disk_vectors: config.on_disk_vectors,
+            on_disk_indexes: config.on_disk_indexes,
+            quantization: match config.quantization {
+                config::Quantization::None => Quantization::None,
+                config::Quantization::Int8 => Quantization::Int8,
+            },
+            shard_number: config.shards,
+            replication_factor: config.replicas,
+            write_consistency_factor: config.write_consistency,
+        },
+    }
+}
+
+pub(crate) fn embedder(config: &config::Embedder) -> EmbedderSpec {
+    match config {
+        config::Embedder::Hashing => EmbedderSpec::Hashing,
+        config::Embedder::Directory { path } => EmbedderSpec::Directory(path.clone()),
+        config::Embedder::Http(http) => EmbedderSpec::Http(HttpSettings {
+            base_url: http.url.clone(),
+            model: http.model.clone(),
+            api_key: http.api_key.clone(),
+            dimension: http.dimension,
+            shorten: http.shorten,
+            timeout: http.timeout,
+            batch_size: http.batch,
+            query_prefix: http.query_prefix.clone(),
+            passage_prefix: http.passage_prefix.clone(),
+        }),
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(|e| Failure::new(code::INTERNAL, e))
+}

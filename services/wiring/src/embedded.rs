@@ -1,0 +1,53 @@
+use std::fmt;
+
+use hindsight_api::{DEFAULT_TENANT, EdgeLayer, Keyring};
+use hindsight_client::Client;
+use hindsight_config::Config;
+use hindsight_runtime::{Exit, Running};
+use hindsight_types::TenantId;
+use secrecy::SecretString;
+
+use crate::{Failure, Parts, RoleName, adapters, code, data_dir::DataDir, parts::is_embedded};
+
+/// All roles at work in this process on a data directory, with a client of them. Holds the directory.
+pub struct Embedded {
+    pub client: Client,
+    running: Running,
+    _dir: DataDir,
+}
+
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Embedded").field("running", &self.running).finish_non_exhaustive()
+    }
+}
+
+impl Embedded {
+    /// Runs all roles for one command. Whoever can read the directory owns what is in it, so a key is asked
+    /// for only to say which tenant is meant.
+    pub async fn start(config: &Config, dir: DataDir, key: Option<&SecretString>) -> Result<Self, Failure> {
+        if !is_embedded(config) {
+            let message = "the configuration names a cluster; name one of its servers with --server";
+            return Err(Failure::new(code::USAGE, message));
+        }
+        let keyring = match key {
+            Some(_) => config.auth.keyring(),
+            None => TenantId::new(DEFAULT_TENANT).map(Keyring::open),
+        };
+        let edge = EdgeLayer::new(keyring.map_err(|e| Failure::new(code::CONFIG, e))?);
+        let embedder = adapters::embedder(&config.embedder).build().await?;
+        let parts = Parts::open(config, dir.path(), embedder).await?;
+        let roles = RoleName::ALL.map(|r| r.build(config, &parts)).to_vec();
+        let running = Running::start(roles, edge, config.server.grace_period)
+            .await
+            .map_err(|e| Failure::new(code::INTERNAL, e))?;
+        let client = Client::local(running.routes(), key)?;
+        Ok(Self { client, running, _dir: dir })
+    }
+
+    pub async fn stop(self) {
+        if self.running.stop().await != Exit::Clean {
+            tracing::warn!("some work was left; it is done at the next start");
+        }
+    }
+}

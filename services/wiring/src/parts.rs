@@ -1,0 +1,68 @@
+use std::{fmt, path::Path, sync::Arc};
+
+use hindsight_config::{BusKind, Config, Store};
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, SystemClock};
+use hindsight_telemetry::observe;
+
+use crate::{
+    Failure, adapters,
+    prepare::{Preparation, prepare},
+};
+
+/// What roles are made of.
+pub struct Parts {
+    pub bus: Arc<dyn Bus>,
+    pub store: Arc<dyn MemoryStore>,
+    pub embedder: Arc<dyn Embedder>,
+    pub clock: Arc<dyn Clock>,
+    pub(crate) preparation: Preparation,
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("embedder", self.embedder.id()).finish_non_exhaustive()
+    }
+}
+
+/// Whether anything is kept in the data directory, so that one process at a time may run on it.
+pub(crate) fn is_local(config: &Config) -> bool {
+    matches!(config.bus.kind, BusKind::Local) || matches!(config.store, Store::Edge)
+}
+
+/// Whether everything is.
+pub(crate) fn is_embedded(config: &Config) -> bool {
+    matches!(config.bus.kind, BusKind::Local) && matches!(config.store, Store::Edge)
+}
+
+/// As traces name it.
+fn bus_system(kind: &BusKind) -> &'static str {
+    match kind {
+        BusKind::Local => "sqlite",
+        BusKind::Amqp(_) => "rabbitmq",
+    }
+}
+
+impl Parts {
+    /// Opens what is on this machine; begins to connect to what is not, which may be away. The embedded
+    /// store is prepared when this returns, a server's collections are prepared as soon as it answers.
+    pub(crate) async fn open(
+        config: &Config,
+        dir: &Path,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, Failure> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let bus = adapters::bus(&config.bus, dir.to_owned(), clock.clone()).await?;
+        let bus = observe::bus(bus, bus_system(&config.bus.kind));
+        let store = Arc::new(adapters::store(&config.store, dir.to_owned()).await?);
+        let store = observe::store(store, "qdrant");
+        let embedder = observe::embedder(embedder);
+        let preparation = match config.store {
+            Store::Edge => {
+                store.prepare(embedder.id()).await?;
+                Preparation::done()
+            }
+            Store::Qdrant(_) => prepare(store.clone(), embedder.id().clone()),
+        };
+        Ok(Self { bus, store, embedder, clock, preparation })
+    }
+}

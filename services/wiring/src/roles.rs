@@ -1,0 +1,83 @@
+//! From settings and parts to roles. One function per role, so that a binary of one role holds no other.
+
+use std::{sync::Arc, time::Duration};
+
+use clap::ValueEnum;
+use hindsight_collector::{Collector, CollectorSettings};
+use hindsight_compactor::{Compactor, CompactorSettings};
+use hindsight_config::Config;
+use hindsight_evaluator::{Evaluator, EvaluatorSettings};
+use hindsight_recall::{Recall, RecallSettings};
+use hindsight_runtime::Role;
+
+use crate::{
+    Parts,
+    prepare::{Awaiting, Need},
+};
+
+/// The roles, in the order in which they are stopped: sources first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum RoleName {
+    Collector,
+    Compactor,
+    Evaluator,
+    Recall,
+}
+
+impl RoleName {
+    pub const ALL: [Self; 4] = [Self::Collector, Self::Compactor, Self::Evaluator, Self::Recall];
+
+    pub fn build(self, config: &Config, parts: &Parts) -> Arc<dyn Role> {
+        match self {
+            Self::Collector => collector(config, parts),
+            Self::Compactor => compactor(config, parts),
+            Self::Evaluator => evaluator(config, parts),
+            Self::Recall => recall(config, parts),
+        }
+    }
+}
+
+/// Longest time between two touches of an open task.
+const TOUCH: Duration = Duration::from_secs(60);
+
+pub fn collector(config: &Config, parts: &Parts) -> Arc<dyn Role> {
+    let touch = (config.compactor.idle_after / 10).min(TOUCH);
+    let settings = CollectorSettings {
+        batch: config.ingest.batch,
+        touch_ms: touch.as_millis().try_into().unwrap_or(u64::MAX),
+        ..CollectorSettings::default()
+    };
+    let Parts { bus, store, embedder, clock, .. } = parts;
+    let role = Collector::new(settings, bus.clone(), store.clone(), embedder.clone(), clock.clone());
+    waiting(role, Need::Later, parts)
+}
+
+pub fn evaluator(config: &Config, parts: &Parts) -> Arc<dyn Role> {
+    let mut settings =
+        EvaluatorSettings { concurrency: config.evaluate.concurrency, ..EvaluatorSettings::default() };
+    settings.gate.min_seconds = config.gate.min_duration.as_secs();
+    settings.gate.min_tool_calls = config.gate.min_tool_calls;
+    settings.gate.judge_failures = config.gate.judge_failures;
+    let Parts { bus, store, embedder, clock, .. } = parts;
+    let role = Evaluator::new(settings, bus.clone(), store.clone(), embedder.clone(), clock.clone());
+    waiting(role, Need::First, parts)
+}
+
+pub fn compactor(config: &Config, parts: &Parts) -> Arc<dyn Role> {
+    let settings =
+        CompactorSettings { idle_after: config.compactor.idle_after, every: config.compactor.every };
+    let role = Compactor::new(settings, parts.bus.clone(), parts.store.clone(), parts.clock.clone());
+    waiting(role, Need::First, parts)
+}
+
+pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
+    let deadline_ms = config.recall.deadline.as_millis().try_into().unwrap_or(u64::MAX);
+    let mut settings = RecallSettings { deadline_ms, ..RecallSettings::default() };
+    settings.rank.floor = config.recall.floor as f32;
+    let role = Recall::new(settings, parts.store.clone(), parts.embedder.clone(), parts.clock.clone());
+    waiting(role, Need::First, parts)
+}
+
+fn waiting(role: impl Role, need: Need, parts: &Parts) -> Arc<dyn Role> {
+    Arc::new(Awaiting { role, need, preparation: parts.preparation.clone() })
+}
