@@ -221,8 +221,14 @@ impl Connection {
 }
 
 fn header(key: &str) -> Result<MetadataValue<Ascii>, StoreError> {
-    let mut value: MetadataValue<Ascii> =
-        key.parse().map_err(|_| rejected("api_key", "has characters other than visible ASCII"))?;
+    let refused = || rejected("api_key", "must be one word of visible ASCII");
+    if key.is_empty() || !key.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(refused());
+    }
+    let mut value: MetadataValue<Ascii> = key.parse().map_err(|_| refused())?;
     value.set_sensitive(true);
     Ok(value)
 }
+
+#[cfg(test)]
+mod tests;
