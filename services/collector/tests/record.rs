@@ -196,13 +196,16 @@ async fn a_store_that_is_away_loses_nothing() {
     record(&house, task("t-down", 60)).await;
     until("a failed write", || async { (house.store.made(StoreCall::AppendEvents) >= 3).then_some(()) })
         .await;
-    assert!(hindsight_runtime::Role::ready(house.collector.as_ref()).await.is_err());
+    let role: &dyn hindsight_runtime::Role = house.collector.as_ref();
+    assert!(role.degraded().await.is_some_and(|why| why.contains("disk")));
+    assert_eq!(role.ready().await, Ok(()), "the queue takes what is recorded");
     house.store.heal();
     house.store.inject(Calls::Only(StoreCall::AppendEvents), When::Nth(1), Fault::Lose(down()));
     assert_eq!(stored(&house, "t-down", 62).await.len(), 62);
     let asked = house.bus.subscribe(Queue::Evaluate, 1).await.unwrap().next().await.unwrap();
     asked.settle.ack().await.unwrap();
-    assert!(hindsight_runtime::Role::ready(house.collector.as_ref()).await.is_ok());
+    let role: &dyn hindsight_runtime::Role = house.collector.as_ref();
+    assert_eq!(role.degraded().await, None);
     house.stop().await;
 }
 

@@ -10,7 +10,8 @@ fn read(toml: &str, env: &[(&str, &str)]) -> Result<Config, Vec<String>> {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(toml.as_bytes()).unwrap();
     let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let sources = Sources { file: Some(file.path().to_owned()), env, ..Sources::default() };
+    let sources =
+        Sources { file: Some(file.path().to_owned()), env, data_dir: "/data".into(), ..Sources::default() };
     check(&sources).map_err(|Mistakes(all)| all.into_iter().map(|m| m.key).collect())
 }
 

@@ -53,6 +53,10 @@ async fn next(consumer: &mut dyn hindsight_ports::Consumer) -> (Delivery, Event)
     (delivery, event)
 }
 
+async fn done(delivery: Delivery) {
+    delivery.settle.ack().await.unwrap();
+}
+
 async fn marks(house: &House) -> Vec<String> {
     let page = PageRequest { size: 10, ..PageRequest::default() };
     let found = house.store.idle_tasks(Timestamp::MAX, &page).await.unwrap().items;
@@ -80,11 +84,11 @@ async fn what_is_idle_is_ended_in_its_own_tenant_and_scope() {
 
     // Until its end is stored it stays open, and is ended again under the same id.
     let first = delivery.envelope.id;
-    delivery.settle.ack().await.unwrap();
+    done(delivery).await;
     let (delivery, _) = next(&mut *consumer).await;
     assert_eq!(delivery.envelope.id, first);
     house.store.append_events(&[end]).await.unwrap();
-    delivery.settle.ack().await.unwrap();
+    done(delivery).await;
     until("only what is fresh is open", || async { (marks(&house).await == ["fresh"]).then_some(()) }).await;
     compactor.stop().await;
     house.close().await;
@@ -99,13 +103,13 @@ async fn another_takes_over_when_the_leader_dies() {
     house.clock.set(120);
     let (delivery, end) = next(&mut *consumer).await;
     house.store.append_events(&[end]).await.unwrap();
-    delivery.settle.ack().await.unwrap();
+    done(delivery).await;
 
     first.kill().await;
     open(&house, &of("acme", "two"), 2, 0).await;
     loop {
         let (delivery, end) = next(&mut *consumer).await;
-        delivery.settle.ack().await.unwrap();
+        done(delivery).await;
         if end.trace_id.as_str() == "two" {
             break;
         }
