@@ -36,9 +36,10 @@ cargo build --workspace --all-targets
 export HINDSIGHT_BIN="$CARGO_TARGET_DIR/debug/hindsight"
 
 if ! $fast; then
-    step "Python client"
+    step "Python client, deployment"
     if [ -n "${HINDSIGHT_PYTHON:-}" ]; then
         tests/python/run.sh "$HINDSIGHT_BIN"
+        tests/deploy/run.sh "$HINDSIGHT_BIN"
     else
         echo "SKIPPED: python3 is not to be had"
     fi

