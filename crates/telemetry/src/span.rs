@@ -153,11 +153,11 @@ pub fn process_batch<'a>(queue: Queue, envelopes: impl ExactSizeIterator<Item = 
 pub(crate) fn store(system: &'static str, operation: &'static str, collection: &'static str) -> Span {
     debug_span!(
         "store",
-        otel.name = format_args!("{operation} {collection}"),
+        otel.name = [operation, collection].join(" ").trim_end(),
         otel.kind = "client",
         db.system.name = system,
         db.operation.name = operation,
-        db.collection.name = collection,
+        db.collection.name = (!collection.is_empty()).then_some(collection),
         db.operation.batch.size = Empty,
         db.response.returned_rows = Empty,
         error.r#type = Empty,

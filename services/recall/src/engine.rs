@@ -9,6 +9,7 @@ use hindsight_types::{RecalledItem, Receipt, ReceiptId};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
 use tonic::Status;
+use tracing::Instrument as _;
 
 use crate::{
     NAME, RecallSettings,
@@ -124,13 +125,14 @@ impl Engine {
     /// Whether the receipt is durable in time. Later it may still become so; the recall does not wait.
     async fn keep(&self, receipt: Receipt, until: Instant) -> bool {
         let (store, id) = (self.store.clone(), receipt.id);
-        let writing = self.receipts.spawn(async move {
+        let write = async move {
             let result = store.put_receipt(&receipt).await;
             if let Err(error) = &result {
                 tracing::warn!(%error, receipt = %receipt.id, "the receipt could not be stored");
             }
             result.is_ok()
-        });
+        };
+        let writing = self.receipts.spawn(write.in_current_span());
         match timeout_at(until, writing).await {
             Ok(kept) => kept.unwrap_or(false),
             Err(_) => {

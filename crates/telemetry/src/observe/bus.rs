@@ -184,3 +184,6 @@ fn show(queue: Queue, stats: &QueueStats) {
     Metric::DeadLetters.set(stats.dead as f64, &label);
     Metric::DeadLetterOldest.set(age(stats.oldest_dead), &label);
 }
+
+#[cfg(test)]
+mod tests;
