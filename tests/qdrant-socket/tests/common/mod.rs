@@ -89,9 +89,9 @@ pub fn unavailable<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String 
     }
 }
 
-/// `work` must end in the time that `limit` and the patience of a busy machine allow.
+/// Calls are bounded: panics when `work` takes longer than `limit` and the patience of a busy machine.
 pub async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(limit + PATIENCE, work).await.expect("the call is bounded")
+    tokio::time::timeout(limit + PATIENCE, work).await.unwrap()
 }
 
 pub async fn eventually<T, F>(mut attempt: impl FnMut() -> F) -> T
