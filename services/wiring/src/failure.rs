@@ -42,6 +42,10 @@ impl Failure {
 
 impl From<hindsight_client::Error> for Failure {
     fn from(error: hindsight_client::Error) -> Self {
+        if error.code == Code::Unimplemented {
+            let message = "this server does not have the role that answers this; name another with --server";
+            return Self::new(code::UNAVAILABLE, message);
+        }
         let code = match error.code {
             Code::InvalidArgument | Code::OutOfRange => code::DATA,
             Code::NotFound => code::NO_INPUT,

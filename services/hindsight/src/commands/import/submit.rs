@@ -126,7 +126,8 @@ async fn former(client: &Client, run: &Submitted) -> Result<Option<u32>, Error> 
     let request = GetEvaluationRequest { trace_id: run.trace_id.clone(), user: run.user.clone() };
     match client.get_evaluation(request).await {
         Ok(found) => Ok(found.record.filter(|r| r.state() != EvaluationState::Waiting).map(|r| r.step_count)),
-        Err(e) if e.code == Code::NotFound => Ok(None),
+        // A collector that stands alone cannot tell, and taking a run in again changes nothing.
+        Err(e) if matches!(e.code, Code::NotFound | Code::Unimplemented) => Ok(None),
         Err(e) => Err(e),
     }
 }
