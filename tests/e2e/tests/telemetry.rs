@@ -1,5 +1,5 @@
 //! What the process tells of itself while it serves: traces to an OTLP endpoint, metrics to Prometheus.
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like tests")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "helpers of tests panic like tests")]
 
 use std::{
     collections::{HashMap, HashSet},
