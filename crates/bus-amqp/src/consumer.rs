@@ -115,8 +115,8 @@ async fn hand_on(
     delivery: lapin::message::Delivery,
     out: &mpsc::Sender<Lease>,
 ) {
-    shared.note_delivery(queue, message::published_at(&delivery));
-    match message::decode(&delivery) {
+    shared.note_delivery(queue, message::published_at(&delivery.properties));
+    match message::decode(&delivery.properties, &delivery.data) {
         Ok((envelope, past)) => {
             let lease = Lease::new(shared, session, channel, queue, delivery.acker, envelope, past);
             // A lease that nobody takes gives its message back.

@@ -12,7 +12,7 @@ use lapin::{
         BasicAckOptions, BasicCancelOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions,
         QueueDeclareOptions, QueueDeleteOptions,
     },
-    types::FieldTable,
+    types::{AMQPValue, FieldTable, ShortString},
 };
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -28,6 +28,8 @@ use crate::{
 const MOST: u64 = 10_000;
 /// Between two looks at something that another has, or that the broker has not done yet.
 const PAUSE: Duration = Duration::from_millis(20);
+/// A look that was broken off leaves its lock behind for this long, milliseconds.
+const FORGOTTEN: i32 = 120_000;
 const RESOURCE_LOCKED: u16 = 405;
 
 /// A look through the dead letters of one queue. They must be put back.
@@ -35,7 +37,7 @@ struct Look {
     session: Arc<Session>,
     channel: Channel,
     queue: Queue,
-    tag: lapin::types::ShortString,
+    tag: ShortString,
     /// Not taken from it yet.
     left: u64,
     deliveries: lapin::Consumer,
@@ -66,7 +68,7 @@ impl Look {
             let lost = || BusError::Unavailable("the connection is lost".into());
             let delivery = self.deliveries.next().await.ok_or_else(lost)?.map_err(unavailable)?;
             self.kept += 1;
-            if let Some(letter) = message::dead_letter(self.queue, &delivery) {
+            if let Some(letter) = message::dead_letter(self.queue, &delivery.properties, &delivery.data) {
                 return Ok(Some((letter, delivery.acker)));
             }
         }
@@ -99,10 +101,12 @@ impl Look {
 
 /// Waits for the lock. Answers the channel it was taken on, for a refusal costs the channel.
 async fn lock(session: &Session, name: &str) -> Result<(Channel, String), BusError> {
+    let mut arguments = FieldTable::default();
+    arguments.insert("x-expires".into(), AMQPValue::LongInt(FORGOTTEN));
     loop {
         let channel = session.channel().await?;
-        let options = QueueDeclareOptions { exclusive: true, auto_delete: false, ..Default::default() };
-        match channel.queue_declare(name.into(), options, FieldTable::default()).await {
+        let options = QueueDeclareOptions { exclusive: true, ..Default::default() };
+        match channel.queue_declare(name.into(), options, arguments.clone()).await {
             Ok(_) => return Ok((channel, name.to_owned())),
             Err(e) if is_amqp(&e, RESOURCE_LOCKED) => sleep(PAUSE).await,
             Err(e) => return Err(unavailable(e)),

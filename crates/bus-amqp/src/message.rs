@@ -1,13 +1,15 @@
 //! How an envelope travels: identity and schema in the AMQP properties, the rest in headers. Headers that
 //! are neither ours nor the broker's are the W3C trace context.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use hindsight_ports::{BusError, DeadLetter, Envelope, Queue};
 use hindsight_types::{TenantId, Timestamp};
 use lapin::{
     BasicProperties,
-    message::Delivery,
     types::{AMQPValue, FieldArray, FieldTable, LongLongInt, ShortString},
 };
 use uuid::Uuid;
@@ -89,8 +91,7 @@ pub(crate) fn encode(envelope: &Envelope, past: &Past, now: Timestamp) -> Result
 }
 
 /// Names the field that is missing or wrong.
-pub(crate) fn decode(delivery: &Delivery) -> Result<(Envelope, Past), String> {
-    let properties = &delivery.properties;
+pub(crate) fn decode(properties: &BasicProperties, payload: &[u8]) -> Result<(Envelope, Past), String> {
     let headers = headers(properties);
     let id = properties.message_id().as_ref().and_then(|id| id.as_str().parse().ok());
     let tenant = string(headers.get(TENANT)).and_then(|t| TenantId::new(t).ok());
@@ -101,18 +102,20 @@ pub(crate) fn decode(delivery: &Delivery) -> Result<(Envelope, Past), String> {
         tenant: tenant.ok_or_else(|| format!("header {TENANT} is no tenant"))?,
         occurred_at: occurred_at.ok_or_else(|| format!("header {OCCURRED_AT} is no time"))?,
         trace_context: trace_context(&headers),
-        payload: delivery.data.clone(),
+        payload: payload.to_vec(),
     };
     Ok((envelope, past(&headers)))
 }
 
 /// A dead letter as it is shown. One that is no message of ours is shown with what is known of it, so that
 /// it can be found and discarded.
-pub(crate) fn dead_letter(queue: Queue, delivery: &Delivery) -> Option<DeadLetter> {
-    let headers = headers(&delivery.properties);
-    let (envelope, mut past, foreign) = match decode(delivery) {
+pub(crate) fn dead_letter(queue: Queue, properties: &BasicProperties, payload: &[u8]) -> Option<DeadLetter> {
+    let headers = headers(properties);
+    let (envelope, mut past, foreign) = match decode(properties, payload) {
         Ok((envelope, past)) => (envelope, past, None),
-        Err(why) => (nameless(delivery)?, past(&headers), Some(format!("no message of Hindsight: {why}"))),
+        Err(why) => {
+            (nameless(properties, payload)?, past(&headers), Some(format!("no message of Hindsight: {why}")))
+        }
     };
     let by_broker = past.died_at.is_none().then(|| broker_reason(&headers));
     if let Some(reason) = foreign.or(by_broker) {
@@ -130,8 +133,8 @@ pub(crate) fn dead_letter(queue: Queue, delivery: &Delivery) -> Option<DeadLette
 }
 
 /// When it was published to the queue it comes from; whole seconds.
-pub(crate) fn published_at(delivery: &Delivery) -> Option<Timestamp> {
-    let seconds = (*delivery.properties.timestamp())?;
+pub(crate) fn published_at(properties: &BasicProperties) -> Option<Timestamp> {
+    let seconds = (*properties.timestamp())?;
     Timestamp::from_second(i64::try_from(seconds).ok()?).ok()
 }
 
@@ -170,15 +173,14 @@ fn past(headers: &Headers<'_>) -> Past {
     }
 }
 
-fn nameless(delivery: &Delivery) -> Option<Envelope> {
-    let properties = &delivery.properties;
+fn nameless(properties: &BasicProperties, payload: &[u8]) -> Option<Envelope> {
     Some(Envelope {
         id: properties.message_id().as_ref().and_then(|id| id.as_str().parse().ok()).unwrap_or(Uuid::nil()),
         schema: properties.kind().as_ref().map(ToString::to_string).unwrap_or_default(),
         tenant: TenantId::new("unknown").ok()?,
         occurred_at: Timestamp::UNIX_EPOCH,
         trace_context: trace_context(&headers(properties)),
-        payload: delivery.data.clone(),
+        payload: payload.to_vec(),
     })
 }
 

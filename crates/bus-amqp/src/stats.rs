@@ -109,7 +109,7 @@ impl Shared {
         let Some(first) = got.map_err(crate::session::unavailable)? else {
             return Ok(known.map(|k| age(now, k.died_at)));
         };
-        let letter = message::dead_letter(queue, &first.delivery);
+        let letter = message::dead_letter(queue, &first.delivery.properties, &first.delivery.data);
         let back = first.delivery.acker.reject(BasicRejectOptions { requeue: true }).await;
         back.map_err(crate::session::unavailable)?;
         let Some(letter) = letter else { return Ok(None) };

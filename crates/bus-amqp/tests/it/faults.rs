@@ -26,7 +26,12 @@ fn id(n: u128) -> Envelope {
 
 /// Publishes until it is taken, as services do.
 async fn publish(bus: &AmqpBus, n: u128) {
-    until("published", async || bus.publish(Queue::Ingest, vec![id(n)]).await.is_ok()).await;
+    let publishing = async {
+        while bus.publish(Queue::Ingest, vec![id(n)]).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, publishing).await.expect("published in time");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

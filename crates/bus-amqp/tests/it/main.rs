@@ -1,5 +1,7 @@
 //! The bus on a real RabbitMQ that each test starts for itself.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
 mod conformance;
 mod faults;
 mod tls;
