@@ -70,8 +70,10 @@ impl System {
         Ok(self.client.get_stats(GetStatsRequest::default()).await?)
     }
 
+    /// Returns when nothing writes to the data directory any more.
     pub(crate) async fn stop(self) {
         self.running.stop().await;
+        self.backend.close().await;
     }
 }
 
