@@ -2,7 +2,7 @@
 
 use hindsight_codec::{event_from_proto, schema};
 use hindsight_ports::{
-    Bus as _, Delivery, MemoryStore as _, PageRequest, Queue, StoreError,
+    Delivery, MemoryStore as _, PageRequest, Queue, StoreError,
     testkit::{
         faulty_store::{Calls, Fault, StoreCall, When},
         samples,
@@ -46,7 +46,7 @@ fn of(tenant: &str, name: &str) -> Run {
 
 async fn next(consumer: &mut dyn hindsight_ports::Consumer) -> (Delivery, Event) {
     let delivery = tokio::time::timeout(std::time::Duration::from_secs(60), consumer.next());
-    let delivery = delivery.await.expect("an end on the queue").unwrap();
+    let delivery = delivery.await.unwrap_or_else(|_| panic!("no end on the queue")).unwrap();
     assert_eq!(delivery.envelope.schema, schema::EVENT_RECORDED);
     let event = EventRecorded::decode(delivery.envelope.payload.as_slice()).unwrap();
     let event = event_from_proto(&delivery.envelope.tenant, event).unwrap();

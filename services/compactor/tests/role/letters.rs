@@ -1,7 +1,7 @@
 //! Dead letters as an operator handles them.
 
 use hindsight_codec::schema;
-use hindsight_ports::{Bus as _, Envelope, Queue, testkit::samples};
+use hindsight_ports::{Envelope, Queue, testkit::samples};
 use hindsight_proto::operations::v1::{
     DiscardDeadLettersRequest, GetDeadLetterRequest, ListDeadLettersRequest, ListDeadLettersResponse,
     ReplayDeadLettersRequest, WorkQueue, get_dead_letter_response::Content,
