@@ -1,4 +1,5 @@
 //! What only a bus on a file can promise.
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like tests")]
 
 use std::{path::Path, sync::Arc, time::Duration};
 

@@ -21,5 +21,4 @@ package!(recall);
 package!(storage);
 
 /// Every message and service, for reflection.
-pub const FILE_DESCRIPTOR_SET: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/hindsight_descriptor.bin"));
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hindsight_descriptor.bin"));
