@@ -54,12 +54,15 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     pub(crate) fn of(hit: &Hit) -> Self {
-        let mut own = read(&hit.memory.text());
+        let (text, indexed_text) = (hit.memory.text(), hit.memory.indexed_text());
+        let mut own = read(&text);
+        // Lessons and steps are found by what they say: reading that twice would give the same.
+        let indexed = if indexed_text == text { own.clone() } else { read(&indexed_text) };
         // Who said it is part of what was said: questions name people.
         if let Memory::Fact(fact) = &hit.memory {
             own.extend(read(&fact.speaker));
         }
-        Self { own, indexed: read(&hit.memory.indexed_text()) }
+        Self { own, indexed }
     }
 }
 
