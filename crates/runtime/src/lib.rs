@@ -11,12 +11,14 @@ mod running;
 mod serve;
 mod stop;
 mod supervise;
+mod trouble;
 
 pub use probes::{Probes, RoleState};
 pub use role::{Role, RoleError};
 pub use running::{Running, RuntimeError};
 pub use serve::serve;
 pub use stop::{Exit, StopSignal};
+pub use trouble::Trouble;
 
 #[cfg(test)]
 mod tests;

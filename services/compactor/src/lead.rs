@@ -1,12 +1,9 @@
 //! One leads, the others stand by.
 
-use std::{
-    convert::Infallible,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, time::Duration};
 
 use hindsight_ports::{BusError, Leadership};
+use hindsight_runtime::Trouble;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
@@ -18,20 +15,12 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Leader {
     pub(crate) idle: Idle,
     /// Why the last look failed; `None` while this one stands by.
-    trouble: Mutex<Option<String>>,
+    pub(crate) trouble: Trouble,
 }
 
 impl Leader {
     pub(crate) fn new(idle: Idle) -> Self {
-        Self { idle, trouble: Mutex::new(None) }
-    }
-
-    pub(crate) fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn report(&self, trouble: Option<String>) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        Self { idle, trouble: Trouble::default() }
     }
 
     /// Until `stop`. A look that is broken off is made again by the next leader.
@@ -40,7 +29,7 @@ impl Leader {
             () = stop.cancelled() => {}
             never = self.stand_always() => match never {},
         }
-        self.report(None);
+        self.trouble.report(None);
     }
 
     async fn stand_always(&self) -> Infallible {
@@ -60,7 +49,7 @@ impl Leader {
                 () = candidate.lost() => tracing::info!("this compactor no longer leads"),
                 never = self.lead() => match never {},
             }
-            self.report(None);
+            self.trouble.report(None);
         }
     }
 
@@ -73,11 +62,11 @@ impl Leader {
             match self.idle.look().await {
                 Ok(looked) => {
                     tracing::debug!(looked.ended, looked.cleared, "looked at idle tasks");
-                    self.report(None);
+                    self.trouble.report(None);
                 }
                 Err(trouble) => {
                     tracing::warn!(%trouble, "idle tasks cannot be looked at; trying again");
-                    self.report(Some(trouble.to_string()));
+                    self.trouble.report(Some(trouble.to_string()));
                 }
             }
         }

@@ -57,6 +57,6 @@ impl Role for Compactor {
     }
 
     async fn degraded(&self) -> Option<String> {
-        self.leader.trouble()
+        self.leader.trouble.reason()
     }
 }

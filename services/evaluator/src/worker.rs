@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -12,6 +12,7 @@ use hindsight_ingest::{Assembly, GateDecision, assemble, encode, gate, redact};
 use hindsight_ports::{
     Bus, BusError, Clock, Consumer, Delivery, EmbedError, Embedder, MemoryStore, Queue, StoreError,
 };
+use hindsight_runtime::Trouble;
 use hindsight_telemetry::{Label, Metric, span};
 use hindsight_types::{
     EvaluationRecord, EvaluationState, Event, EventBody, JudgedTrajectory, Memory, OutcomeStatus, Scope,
@@ -42,7 +43,7 @@ pub(crate) struct Worker {
     clock: Arc<dyn Clock>,
     held: AtomicUsize,
     /// Why the last run could not be judged for now.
-    trouble: Mutex<Option<String>>,
+    trouble: Trouble,
 }
 
 /// How an attempt to judge a run ended.
@@ -112,15 +113,11 @@ impl Worker {
         embedder: Arc<dyn Embedder>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { settings, bus, store, embedder, clock, held: AtomicUsize::new(0), trouble: Mutex::new(None) }
+        Self { settings, bus, store, embedder, clock, held: AtomicUsize::new(0), trouble: Trouble::default() }
     }
 
     pub(crate) fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn report(&self, trouble: Option<String>) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        self.trouble.reason()
     }
 
     pub(crate) fn held(&self) -> usize {
@@ -200,7 +197,7 @@ impl Worker {
                 (End::Later { reason: reason.clone(), attempts }, Some(reason))
             }
         };
-        self.report(trouble);
+        self.trouble.report(trouble);
         let outcome = match end {
             End::Done => delivery.settle.ack().await,
             End::Later { reason, attempts } => {

@@ -198,12 +198,12 @@ async fn patiently<F: Future<Output = Result<(), Failure>> + Send>(
         let reason = match work().await {
             Err(Failure::Transient(reason)) => reason,
             end => {
-                shared.report(None);
+                shared.trouble.report(None);
                 return end;
             }
         };
         tracing::warn!(reason, attempt, "cannot write what was recorded; it is kept on the queue");
-        shared.report(Some(reason.clone()));
+        shared.trouble.report(Some(reason.clone()));
         if attempt >= ATTEMPTS || stop.is_cancelled() {
             return Err(Failure::Transient(reason));
         }

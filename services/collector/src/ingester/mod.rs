@@ -7,13 +7,14 @@ mod open;
 use std::{
     collections::HashSet,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use hindsight_ports::{Bus, BusError, Clock, Consumer, Delivery, Embedder, MemoryStore, Queue};
+use hindsight_runtime::Trouble;
 use hindsight_telemetry::{Metric, span};
 use hindsight_types::MemoryId;
 use tokio::{
@@ -44,16 +45,10 @@ struct Shared {
     clock: Arc<dyn Clock>,
     held: AtomicUsize,
     /// Why the last write failed; `None` while writes succeed.
-    trouble: Mutex<Option<String>>,
+    trouble: Trouble,
     marked: open::Marked,
     /// Time between two marks of a task that is under way.
     touch_every: Duration,
-}
-
-impl Shared {
-    fn report(&self, trouble: Option<String>) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
-    }
 }
 
 impl Ingester {
@@ -64,14 +59,14 @@ impl Ingester {
         embedder: Arc<dyn Embedder>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let (held, trouble) = (AtomicUsize::new(0), Mutex::new(None));
+        let (held, trouble) = (AtomicUsize::new(0), Trouble::default());
         let (marked, touch_every) = (open::Marked::default(), Duration::from_millis(settings.touch_ms));
         let shared = Shared { bus, store, embedder, clock, held, trouble, marked, touch_every };
         Self { settings, shared: Arc::new(shared) }
     }
 
     pub(crate) fn trouble(&self) -> Option<String> {
-        self.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.trouble.reason()
     }
 
     /// Deliveries that are not settled.
