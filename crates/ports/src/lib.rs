@@ -5,6 +5,7 @@
 pub mod bus;
 pub mod clock;
 pub mod embed;
+pub mod llm;
 pub mod store;
 
 #[cfg(feature = "testkit")]
@@ -15,6 +16,7 @@ pub use bus::{
 };
 pub use clock::{Clock, SystemClock};
 pub use embed::{EmbedError, Embedder, EmbedderId, Purpose};
+pub use llm::{JsonSchema, Llm, LlmError, LlmReply, LlmRequest, LlmUsage};
 pub use store::{
     Encoded, Encoding, Hit, MemoryStore, Page, PageRequest, Search, SparseVector, StoreError, StoreStats,
 };

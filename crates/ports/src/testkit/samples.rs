@@ -155,8 +155,12 @@ pub fn experience(scope: &Scope, trace: &TraceId, ended: i64) -> Memory {
             depends_on: Vec::new(),
         }],
         outcome: OutcomeStatus::Success,
+        outcome_confidence: 0.0,
+        outcome_evidence: Vec::new(),
+        contradictions: Vec::new(),
         summary: "looked at the containers".to_owned(),
         worth_reference: true,
+        rejected_lessons: Vec::new(),
         evaluated_at: time(ended + 1),
     };
     Memory::Experience(Box::new(Experience {
@@ -206,6 +210,7 @@ pub fn lesson(scope: &Scope, key: &str, traces: &[&str], created: i64) -> Lesson
         scope: scope.clone(),
         situation: format!("{key}: a container restarts over and over"),
         advice: "read its last log lines before restarting it; 先看日志".to_owned(),
+        applicability: "where containers are watched by docker".to_owned(),
         basis: Decision {
             chosen: "docker logs".to_owned(),
             rejected: vec!["docker restart".to_owned()],
