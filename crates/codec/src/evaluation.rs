@@ -1,11 +1,12 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    Evaluation, EvaluationRecord, EvaluationState, Invalid, Scope, StepEvaluation, TraceId,
+    Evaluation, EvaluationRecord, EvaluationState, Invalid, RejectedLesson, Scope, StepEvaluation, TraceId,
 };
 
 use crate::{
     enums::*,
     time::{time_from_proto, time_to_proto},
+    trajectory::{outcome_evidence_from_proto, outcome_evidence_to_proto},
 };
 
 pub fn evaluation_to_proto(e: &Evaluation) -> pb::Evaluation {
@@ -26,6 +27,14 @@ pub fn evaluation_to_proto(e: &Evaluation) -> pb::Evaluation {
         summary: e.summary.clone(),
         worth_reference: e.worth_reference,
         evaluated_at: Some(time_to_proto(e.evaluated_at)),
+        outcome_confidence: e.outcome_confidence,
+        outcome_evidence: outcome_evidence_to_proto(&e.outcome_evidence),
+        contradictions: e.contradictions.clone(),
+        rejected_lessons: e
+            .rejected_lessons
+            .iter()
+            .map(|l| pb::RejectedLesson { text: l.text.clone(), reason: l.reason.clone() })
+            .collect(),
     }
 }
 
@@ -52,6 +61,14 @@ pub fn evaluation_from_proto(e: pb::Evaluation) -> Result<Evaluation, Invalid> {
         summary: e.summary,
         worth_reference: e.worth_reference,
         evaluated_at: time_from_proto("evaluated_at", e.evaluated_at)?,
+        outcome_confidence: e.outcome_confidence,
+        outcome_evidence: outcome_evidence_from_proto("outcome_evidence", e.outcome_evidence)?,
+        contradictions: e.contradictions,
+        rejected_lessons: e
+            .rejected_lessons
+            .into_iter()
+            .map(|l| RejectedLesson { text: l.text, reason: l.reason })
+            .collect(),
     })
 }
 

@@ -64,27 +64,35 @@ pub fn environment_from_proto(e: Option<pb::Environment>) -> Environment {
 pub fn outcome_to_proto(o: &Outcome) -> pb::Outcome {
     pb::Outcome {
         status: outcome_status_to_proto(o.status),
-        evidence: o
-            .evidence
-            .iter()
-            .map(|e| pb::OutcomeEvidence {
-                source: evidence_source_to_proto(e.source),
-                verdict: outcome_status_to_proto(e.verdict),
-                detail: e.detail.clone(),
-                observed_at: e.observed_at.map(time_to_proto),
-            })
-            .collect(),
+        evidence: outcome_evidence_to_proto(&o.evidence),
         conclusion: o.conclusion.clone(),
     }
 }
 
 pub fn outcome_from_proto(o: Option<pb::Outcome>) -> Result<Outcome, Invalid> {
     let Some(o) = o else { return Ok(Outcome::default()) };
-    let mut evidence = Vec::with_capacity(o.evidence.len());
-    for (i, e) in o.evidence.into_iter().enumerate() {
-        evidence.push(evidence_item_from_proto(e).map_err(|e| e.within(&format!("evidence[{i}]")))?);
-    }
+    let evidence = outcome_evidence_from_proto("evidence", o.evidence)?;
     Ok(Outcome { status: outcome_status_from_proto(o.status)?, evidence, conclusion: o.conclusion })
+}
+
+pub(crate) fn outcome_evidence_to_proto(evidence: &[OutcomeEvidence]) -> Vec<pb::OutcomeEvidence> {
+    let one = |e: &OutcomeEvidence| pb::OutcomeEvidence {
+        source: evidence_source_to_proto(e.source),
+        verdict: outcome_status_to_proto(e.verdict),
+        detail: e.detail.clone(),
+        observed_at: e.observed_at.map(time_to_proto),
+    };
+    evidence.iter().map(one).collect()
+}
+
+pub(crate) fn outcome_evidence_from_proto(
+    field: &str,
+    evidence: Vec<pb::OutcomeEvidence>,
+) -> Result<Vec<OutcomeEvidence>, Invalid> {
+    let numbered = evidence.into_iter().enumerate();
+    numbered
+        .map(|(i, e)| evidence_item_from_proto(e).map_err(|e| e.within(&format!("{field}[{i}]"))))
+        .collect()
 }
 
 fn evidence_item_from_proto(e: pb::OutcomeEvidence) -> Result<OutcomeEvidence, Invalid> {

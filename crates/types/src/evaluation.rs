@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{FailurePattern, Lesson, OutcomeStatus, Scope, Timestamp, TraceId, Trajectory};
+use crate::{FailurePattern, Lesson, OutcomeEvidence, OutcomeStatus, Scope, Timestamp, TraceId, Trajectory};
 
 /// The verdict on one step. The rule is counterfactual: a step is necessary only if the conclusion
 /// could not have been reached without it.
@@ -44,10 +44,26 @@ pub struct Evaluation {
     /// One per step, in step order.
     pub steps: Vec<StepEvaluation>,
     pub outcome: OutcomeStatus,
+    /// How sure it is that `outcome` is right, 0 to 1; 0 when nothing speaks for any outcome.
+    pub outcome_confidence: f32,
+    /// What the outcome was read from: what was stated, and what the steps show.
+    pub outcome_evidence: Vec<OutcomeEvidence>,
+    /// Where what was claimed and what was seen differ, in words: the agent says done, the last test failed.
+    pub contradictions: Vec<String>,
     pub summary: String,
     /// Whether the run is worth showing to others.
     pub worth_reference: bool,
+    /// What was drawn from the run and not kept as a lesson.
+    pub rejected_lessons: Vec<RejectedLesson>,
     pub evaluated_at: Timestamp,
+}
+
+/// Advice that was not kept as a lesson.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedLesson {
+    pub text: String,
+    /// What it lacks, in words a person can check.
+    pub reason: String,
 }
 
 impl Evaluation {

@@ -17,7 +17,8 @@ pub mod limits;
 
 pub use error::{FieldError, Invalid};
 pub use evaluation::{
-    Evaluation, EvaluationRecord, EvaluationState, JudgedTrajectory, StepEvaluation, StepLabel,
+    Evaluation, EvaluationRecord, EvaluationState, JudgedTrajectory, RejectedLesson, StepEvaluation,
+    StepLabel,
 };
 pub use event::{Event, EventBody, OpenTask, TaskCompleted, TaskStarted};
 pub use ids::{

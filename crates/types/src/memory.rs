@@ -85,6 +85,8 @@ pub struct Lesson {
     pub scope: Scope,
     pub situation: String,
     pub advice: String,
+    /// Where it holds and where it may not, in words.
+    pub applicability: String,
     pub basis: Decision,
     pub result: String,
     pub task_type: Option<TaskType>,
