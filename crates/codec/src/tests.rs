@@ -1,6 +1,7 @@
 use hindsight_types::{
-    ActionType, Decision, Environment, EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus, ReceiptId,
-    Scope, Step, StepStatus, TenantId, Timestamp, TraceId, Trajectory, UserId, Visibility,
+    ActionType, Decision, Environment, Evaluation, EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus,
+    ReceiptId, RejectedLesson, Scope, Step, StepEvaluation, StepLabel, StepStatus, TenantId, Timestamp,
+    TraceId, Trajectory, UserId, Visibility,
 };
 
 use super::*;
@@ -115,4 +116,27 @@ fn a_fact_of_nobody_is_refused() {
 
 fn uuid_text() -> String {
     ReceiptId::generate().to_string()
+}
+
+#[test]
+fn an_evaluation_survives_the_wire() {
+    let evaluation = Evaluation {
+        judge: "slice/1".into(),
+        steps: vec![StepEvaluation {
+            step_index: 0,
+            label: StepLabel::Necessary,
+            rationale: "the conclusion names it".into(),
+            confidence: 0.75,
+            depends_on: vec![],
+        }],
+        outcome: OutcomeStatus::Failure,
+        outcome_confidence: 0.875,
+        outcome_evidence: trajectory().outcome.evidence,
+        contradictions: vec!["the agent says done, the last test failed".into()],
+        summary: "目标：恢复服务。".into(),
+        worth_reference: false,
+        rejected_lessons: vec![RejectedLesson { text: "be careful".into(), reason: "no action".into() }],
+        evaluated_at: at(9, 1),
+    };
+    assert_eq!(evaluation_from_proto(evaluation_to_proto(&evaluation)).unwrap(), evaluation);
 }

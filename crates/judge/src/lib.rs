@@ -29,8 +29,12 @@ pub fn evaluate(t: &Trajectory, now: Timestamp) -> Evaluation {
     Evaluation {
         judge: SLICE_JUDGE.to_owned(),
         outcome: t.outcome.resolved(),
+        outcome_confidence: 0.0,
+        outcome_evidence: Vec::new(),
+        contradictions: Vec::new(),
         summary: distil::summary(t, &steps),
         worth_reference: worth_reference(t, &steps),
+        rejected_lessons: Vec::new(),
         steps,
         evaluated_at: now,
     }

@@ -134,6 +134,7 @@ pub(crate) fn lesson(key: &str, situation: &str, advice: &str, stage: Stage) -> 
         scope: scope(),
         situation: situation.to_owned(),
         advice: advice.to_owned(),
+        applicability: String::new(),
         basis: Decision::default(),
         result: String::new(),
         task_type: None,

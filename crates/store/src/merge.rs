@@ -39,7 +39,7 @@ fn failure_patterns(a: &FailurePattern, b: &FailurePattern) -> FailurePattern {
 /// make a promoted one a candidate, nor bring a retired one back.
 fn lessons(a: &Lesson, b: &Lesson) -> Lesson {
     fn told(l: &Lesson) -> impl Ord + '_ {
-        let story = (&l.situation, &l.advice, &l.result);
+        let story = (&l.situation, &l.advice, &l.applicability, &l.result);
         let basis = (&l.basis.chosen, &l.basis.rejected, &l.basis.rationale);
         let place = (&l.task_type, &l.environment.tags, &l.environment.attributes, &l.entities);
         (l.last_supported_at, story, basis, place, l.source_outcome as u8)

@@ -192,6 +192,7 @@ fn finish(t: &Trajectory, evaluation: &Evaluation, draft: Draft<'_>, now: Timest
         scope: t.scope.clone(),
         situation,
         advice: draft.advice,
+        applicability: String::new(),
         basis: Decision { chosen: draft.chosen, rejected: draft.rejected, rationale: draft.rationale },
         result: result(t),
         task_type: t.task_type.clone(),
