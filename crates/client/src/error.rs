@@ -71,13 +71,22 @@ impl From<Status> for Error {
             b.field_violations.iter().map(violation).collect()
         });
         Self {
-            code: status.code(),
+            code: code(&status),
             reason,
             message: message(&status),
             violations,
             metadata,
             retry_after: details.retry_info().and_then(|r| r.retry_delay),
         }
+    }
+}
+
+/// A status with a cause was made on this side: the connection broke, before or within the answer. What the
+/// server did is unknown then, and it may well do it when asked again.
+fn code(status: &Status) -> Code {
+    match status.code() {
+        Code::Unknown | Code::Internal if status.source().is_some() => Code::Unavailable,
+        code => code,
     }
 }
 

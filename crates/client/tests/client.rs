@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::{
+    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -17,6 +18,10 @@ use hindsight_proto::recall::v1::{
     recall_service_server::{RecallService, RecallServiceServer},
 };
 use hindsight_types::{Invalid, TenantId};
+use tokio::{
+    io::AsyncReadExt as _,
+    net::{TcpListener, TcpStream},
+};
 use tonic::{Code, Request, Response, Status, service::Routes, transport::Server};
 use tonic_types::{ErrorDetails, StatusExt};
 use tower::Layer;
@@ -76,9 +81,9 @@ fn local(service: Moody, key: Option<&str>) -> Client {
     Client::local(edge().layer(routes), key.map(Into::into).as_ref()).unwrap().with_retry(policy)
 }
 
-async fn remote(service: Moody, key: Option<&str>) -> Client {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+async fn served(service: Moody) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
     let incoming = tokio_stream::wrappers::TcpListenerStream::new(listener);
     tokio::spawn(
         Server::builder()
@@ -86,6 +91,11 @@ async fn remote(service: Moody, key: Option<&str>) -> Client {
             .add_service(RecallServiceServer::new(service))
             .serve_with_incoming(incoming),
     );
+    address
+}
+
+async fn remote(service: Moody, key: Option<&str>) -> Client {
+    let endpoint = format!("http://{}", served(service).await);
     Client::remote(&endpoint, key.map(Into::into).as_ref()).unwrap()
 }
 
@@ -141,6 +151,48 @@ async fn a_call_without_an_answer_ends_at_its_deadline() {
     let error = client.recall(query("slow")).await.unwrap_err();
     assert_eq!(error.code, Code::DeadlineExceeded);
     assert_eq!(service.calls.load(Ordering::SeqCst), 1, "a deadline is not tried again blindly");
+}
+
+/// Where a service is reached over connections the first of which breaks once so many bytes went to the
+/// server, or came from it.
+async fn breaking(to_server: u64, from_server: u64) -> String {
+    let behind = served(Moody::default()).await;
+    let front = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", front.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (to_client, _) = front.accept().await.unwrap();
+        let to_behind = TcpStream::connect(behind).await.unwrap();
+        let ((from_client, mut to_client), (from_behind, mut to_behind)) =
+            (to_client.into_split(), to_behind.into_split());
+        let (mut up, mut down) = (from_client.take(to_server), from_behind.take(from_server));
+        tokio::select! {
+            _ = tokio::io::copy(&mut up, &mut to_behind) => {}
+            _ = tokio::io::copy(&mut down, &mut to_client) => {}
+        }
+        drop((up, down, to_client, to_behind));
+        loop {
+            let (mut client, _) = front.accept().await.unwrap();
+            let mut server = TcpStream::connect(behind).await.unwrap();
+            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut client, &mut server).await });
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn a_connection_may_break_at_any_byte() {
+    const ALL: u64 = 1 << 20;
+    // The preface has 24 bytes, the settings some tens, a request some hundreds.
+    let cuts = [0, 1, 23, 24, 40, 80, 120, 160, 200, 300, 400, 500, 600];
+    for (up, down) in cuts.iter().flat_map(|n| [(*n, ALL), (ALL, *n)]) {
+        let url = breaking(up, down).await;
+        let client = Client::remote(&url, Some("hs-good").map(Into::into).as_ref()).unwrap();
+        // A cut beyond the end of the call is none: the next call meets it.
+        for _ in 0..3 {
+            let answer = client.recall(query("away")).await;
+            assert!(answer.is_ok(), "cut after {up} up, {down} down: {answer:?}");
+        }
+    }
 }
 
 #[tokio::test]
