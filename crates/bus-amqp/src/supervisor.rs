@@ -106,6 +106,7 @@ async fn run(options: AmqpOptions, names: Names, state: watch::Sender<State>, st
 async fn attend(options: &AmqpOptions, names: &Names, state: &watch::Sender<State>) -> String {
     let session = match timeout(CONNECT, Session::open(options, names)).await {
         Ok(Ok(session)) => session,
+        Ok(Err(BusError::Unavailable(why))) => return why,
         Ok(Err(e)) => return e.to_string(),
         Err(_) => return "the broker does not answer".to_owned(),
     };
