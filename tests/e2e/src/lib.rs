@@ -4,8 +4,9 @@
 
 mod data;
 mod server;
+pub mod traces;
 mod wait;
 
 pub use data::{Kind, record, run, step, trajectory};
-pub use server::{Key, Server, keys};
+pub use server::{Key, Server, keys, program};
 pub use wait::{LIMIT, until};

@@ -109,7 +109,7 @@ impl Server {
 fn spawn(dir: &Path, listen: &str, env: &[(String, String)]) -> Child {
     let log = File::create(dir.join("serve.log")).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
     let inherited = std::env::vars().filter(|(k, _)| !k.starts_with("HINDSIGHT"));
-    Command::new(binary())
+    Command::new(program("hindsight"))
         .args(["serve", "--listen", listen, "--data-dir"])
         .arg(dir.join("data"))
         .env_clear()
@@ -120,21 +120,20 @@ fn spawn(dir: &Path, listen: &str, env: &[(String, String)]) -> Child {
         .stderr(log)
         .kill_on_drop(true)
         .spawn()
-        .unwrap_or_else(|e| panic!("{}: {e}", binary().display()))
+        .unwrap_or_else(|e| panic!("hindsight: {e}"))
 }
 
 fn log(dir: &Path) -> String {
     std::fs::read_to_string(dir.join("serve.log")).unwrap_or_default()
 }
 
-/// The binary under test.
-fn binary() -> PathBuf {
-    if let Some(named) = std::env::var_os("HINDSIGHT_BIN") {
-        return named.into();
-    }
+/// A binary under test: beside the one that `HINDSIGHT_BIN` names, else beside the test.
+pub fn program(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap_or_else(|e| panic!("{e}"));
-    let built = test.ancestors().nth(2).map(|dir| dir.join("hindsight"));
+    let built = match std::env::var_os("HINDSIGHT_BIN") {
+        Some(named) => PathBuf::from(named).with_file_name(name),
+        None => test.ancestors().nth(2).map(|dir| dir.join(name)).unwrap_or_default(),
+    };
+    assert!(built.exists(), "no {name}; run `cargo build --workspace` or set HINDSIGHT_BIN");
     built
-        .filter(|b| b.exists())
-        .unwrap_or_else(|| panic!("no hindsight binary; run `cargo build -p hindsight` or set HINDSIGHT_BIN"))
 }
