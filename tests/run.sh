@@ -4,6 +4,7 @@
 #
 #   tests/run.sh            everything
 #   tests/run.sh --fast     without the lints, the licence check and the tests in other languages
+#   tests/run.sh --slow     everything, and long outages of RabbitMQ and Qdrant (about five minutes more)
 #
 # CARGO_TARGET_DIR (default ~/.cache/hindsight-target) and HINDSIGHT_TEST_CACHE (default
 # ~/.cache/hindsight-tests) keep what was built and fetched between runs.
@@ -13,6 +14,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$HOME/.cache/hindsight-target}"
 export HINDSIGHT_TEST_CACHE="${HINDSIGHT_TEST_CACHE:-$HOME/.cache/hindsight-tests}"
 fast=false
 [ "${1:-}" = "--fast" ] && fast=true
+[ "${1:-}" = "--slow" ] && export HINDSIGHT_SLOW_TESTS=1
 
 step() { printf '\n== %s (%d min %d s)\n' "$1" $((SECONDS / 60)) $((SECONDS % 60)); }
 

@@ -25,13 +25,13 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         // The one place that knows the adapters.
         "wiring" => [EDGE, ADAPTERS, SERVICES].concat(),
         // The command and the programs under tests put everything together.
-        "hindsight" | "checks" | "e2e" | "quality" | "bench" | "qdrant-socket" => everything(),
+        "hindsight" | "checks" | "e2e" | "cluster" | "quality" | "bench" | "qdrant-socket" => everything(),
         _ => return None,
     })
 }
 
 fn everything() -> Vec<&'static str> {
-    let logic = ["ingest", "judge", "rank", "import", "wiring"];
+    let logic = ["ingest", "judge", "rank", "import", "wiring", "e2e"];
     [EDGE, LEAVES, &logic, ADAPTERS, SERVICES].concat()
 }
 
