@@ -1,5 +1,6 @@
 //! Measures how well Hindsight judges and recalls, on recorded data of others. See the README beside it.
 
+mod digest;
 mod judge;
 mod recall;
 
@@ -18,6 +19,8 @@ struct Cli {
 enum Command {
     /// The slice judge against labels obtained by execution and by people.
     Judge(Source),
+    /// Digests of recorded tool output: how much smaller, and what of the root cause survives.
+    Digest(Source),
     /// Retrieval over conversations, by words, by meaning and both.
     Recall(RecallSource),
 }
@@ -42,7 +45,7 @@ struct Source {
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
-    /// Print every step whose label differs from the reference.
+    /// Print every step whose label differs from the reference, or every fact that a digest lost.
     #[arg(long)]
     misses: bool,
 }
@@ -50,6 +53,7 @@ struct Source {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Judge(source) => judge::run(&source.data, source.json, source.misses),
+        Command::Digest(source) => digest::run(&source.data, source.json, source.misses),
         Command::Recall(source) => recall::run(&source.data, source.json),
     }
 }
