@@ -25,17 +25,39 @@ pub(crate) fn call(step: &Step, arguments: Option<&Value>) -> u64 {
     }
 }
 
-/// The same result, but for the time of day.
+/// The same result, but for the time of day. Line by line, so that a large result is not copied as a whole.
 pub(crate) fn result(text: &str) -> u64 {
-    hash_of(signature::timeless(text))
+    let mut hasher = DefaultHasher::new();
+    for line in text.lines().map(signature::timeless).filter(|l| !l.is_empty()) {
+        line.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Longest text that is parsed as JSON, in bytes; a larger one is compared by its lines. Bounds the memory
+/// that one result takes, which as a tree is a multiple of its text.
+const PARSED: usize = 1 << 20;
+
+fn parsed(text: &str) -> Option<Value> {
+    (text.len() <= PARSED && text.trim_start().starts_with(['{', '[']))
+        .then(|| serde_json::from_str(text).ok())
+        .flatten()
+}
+
+/// The arguments of a call, when they are JSON.
+pub(crate) fn arguments(detail: &str) -> Option<Value> {
+    (detail.len() <= PARSED)
+        .then(|| serde_json::from_str::<Value>(detail).ok())
+        .flatten()
+        .filter(|v| !v.is_number())
 }
 
 /// The state that a result shows, when it is a JSON object or list of some size.
 pub(crate) fn state(text: &str) -> Option<u64> {
-    if text.len() < STATE_BYTES || !text.trim_start().starts_with(['{', '[']) {
+    if text.len() < STATE_BYTES {
         return None;
     }
-    serde_json::from_str::<Value>(text).ok().map(|v| hash_of(v.to_string()))
+    parsed(text).map(|v| hash_of(v.to_string()))
 }
 
 fn squeezed(text: &str) -> String {
@@ -115,12 +137,7 @@ fn scalars(value: &Value, found: &mut impl FnMut(&str)) {
 /// What a result is made of: the longer texts of JSON, else the lines.
 pub(crate) fn pieces(result: &str) -> Vec<u64> {
     let mut out = Vec::new();
-    let json = result
-        .trim_start()
-        .starts_with(['{', '['])
-        .then(|| serde_json::from_str::<Value>(result).ok())
-        .flatten();
-    match json {
+    match parsed(result) {
         Some(value) => leaves(&value, &mut |text| {
             if text.len() >= PIECE {
                 out.push(hash_of(text));

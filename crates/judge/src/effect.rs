@@ -3,6 +3,7 @@
 //! Nothing here knows a domain. The verb in the tool's name decides, then the verb in its command,
 //! method or statement, then what the result says was done.
 
+mod code;
 mod shell;
 mod verbs;
 
@@ -61,6 +62,9 @@ pub(crate) fn classify_call(name: &str, detail: &str, arguments: Option<&Value>,
     }
     let command = command_of(detail, arguments);
     if let Some(command) = verbs::is_runner(name).then(|| command.or_else(|| query_of(arguments))).flatten() {
+        if let Some(effect) = code::classify(command) {
+            return effect;
+        }
         let program = verbs::program(name);
         let named = program.is_empty() || command.split_whitespace().next() == Some(program.as_str());
         return if named {

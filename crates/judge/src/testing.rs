@@ -63,6 +63,13 @@ impl Run {
         self.step(ActionType::LlmReasoning, "", words, "", StepStatus::Unknown)
     }
 
+    /// The last step was made by this agent.
+    pub(crate) fn by(mut self, agent: &str) -> Self {
+        let last = self.0.steps.last_mut().unwrap();
+        last.agent = Some(hindsight_types::AgentId::new(agent).unwrap());
+        self
+    }
+
     pub(crate) fn user(self, words: &str) -> Self {
         self.step(ActionType::UserInput, "", words, "", StepStatus::Unknown)
     }

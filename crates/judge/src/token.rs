@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::effect;
 
+mod form;
+
 /// Most tokens taken from the arguments or the words of one step.
 const PER_STEP: usize = 256;
 /// Longest token, in characters.
@@ -13,26 +15,60 @@ const CJK_LONGEST: usize = 8;
 
 pub(crate) type TokenId = u32;
 
+/// How hard it is to come by a word without having seen it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Salience {
+    /// Any value of an argument.
+    Value,
+    /// A name: a capital letter says so.
+    Name,
+    Number,
+    /// Identifier, path, quoted name.
+    Identifier,
+}
+
+impl Salience {
+    /// How much a word of this kind tells about where it came from, 0 to 1, when one step alone showed it.
+    pub(crate) fn weight(self) -> f32 {
+        match self {
+            Self::Value => 0.4,
+            Self::Name => 0.6,
+            Self::Number => 0.7,
+            Self::Identifier => 1.0,
+        }
+    }
+}
+
 /// Every token that some step uses. Observations are looked up in it and never stored, so memory is
 /// bounded by what steps use and not by what they saw.
 #[derive(Debug, Default)]
 pub(crate) struct Tokens {
     ids: HashMap<String, TokenId>,
-    texts: Vec<String>,
+    known: Vec<(String, Salience)>,
 }
 
 impl Tokens {
     pub(crate) fn text(&self, id: TokenId) -> &str {
-        self.texts.get(id as usize).map_or("", String::as_str)
+        self.known.get(id as usize).map_or("", |(text, _)| text)
     }
 
-    fn intern(&mut self, text: &str) -> TokenId {
-        let key = text.to_lowercase();
+    pub(crate) fn salience(&self, id: TokenId) -> Salience {
+        self.known.get(id as usize).map_or(Salience::Value, |(_, salience)| *salience)
+    }
+
+    /// Whether it is a number or holds one.
+    pub(crate) fn is_figure(&self, id: TokenId) -> bool {
+        self.text(id).contains(|c: char| c.is_ascii_digit())
+    }
+
+    fn intern(&mut self, word: &Word<'_>, text: &str) -> TokenId {
+        let mut key = String::new();
+        form::canonical(text, &mut key);
         if let Some(id) = self.ids.get(&key) {
             return *id;
         }
-        let id = self.texts.len() as TokenId;
-        self.texts.push(text.to_owned());
+        let id = self.known.len() as TokenId;
+        self.known.push((text.to_owned(), word.salience()));
         self.ids.insert(key, id);
         id
     }
@@ -55,8 +91,8 @@ impl Tokens {
         let mut seen = HashSet::new();
         let (mut salient, mut others) = (Vec::new(), Vec::new());
         for word in Words::new(text).filter(keep) {
-            for text in [Some(word.text), last_part(word.text)].into_iter().flatten() {
-                let id = self.intern(text);
+            for text in form::parts(word.text) {
+                let id = self.intern(&word, text);
                 if seen.insert(id) {
                     if word.is_salient() { salient.push(id) } else { others.push(id) }
                 }
@@ -72,15 +108,17 @@ impl Tokens {
     /// Calls `found` for every known token in `text`, and returns how many words were looked at.
     pub(crate) fn scan(&self, text: &str, mut found: impl FnMut(TokenId)) -> u64 {
         let mut looked = 0;
+        let mut key = String::new();
         for word in Words::new(text) {
-            looked += 1;
             if word.cjk {
                 looked += self.scan_cjk(word.text, &mut found);
-            } else {
-                for text in [Some(word.text), last_part(word.text)].into_iter().flatten() {
-                    if let Some(id) = self.ids.get(&text.to_lowercase()) {
-                        found(*id);
-                    }
+                continue;
+            }
+            for text in form::parts(word.text) {
+                looked += 1;
+                form::canonical(text, &mut key);
+                if let Some(id) = self.ids.get(&key) {
+                    found(*id);
                 }
             }
         }
@@ -101,12 +139,6 @@ impl Tokens {
         }
         looked
     }
-}
-
-/// The name in `kind/name`, as in `deploy/web`. Paths have none.
-fn last_part(text: &str) -> Option<&str> {
-    let (kind, name) = text.split_once('/')?;
-    (!kind.is_empty() && name.len() >= 3 && !name.contains('/')).then_some(name)
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -136,11 +168,21 @@ impl Word<'_> {
         }
     }
 
+    fn salience(&self) -> Salience {
+        let figures = self.text.contains(|c: char| c.is_ascii_digit());
+        match self.is_salient() {
+            true if figures && !self.text.contains(char::is_alphabetic) => Salience::Number,
+            true => Salience::Identifier,
+            false if self.is_name() => Salience::Name,
+            false => Salience::Value,
+        }
+    }
+
     fn is_name(&self) -> bool {
         !self.cjk
             && self.text.chars().count() >= 3
             && self.text.chars().next().is_some_and(char::is_uppercase)
-            && !COMMON.contains(&self.text.to_lowercase().as_str())
+            && !is_common(self.text)
     }
 
     fn is_value(&self) -> bool {
@@ -148,94 +190,20 @@ impl Word<'_> {
         if self.cjk {
             return (2..=CJK_LONGEST).contains(&n);
         }
-        n >= 4
-            && self.text.chars().all(char::is_alphanumeric)
-            && !COMMON.contains(&self.text.to_lowercase().as_str())
+        n >= 4 && self.text.chars().all(char::is_alphanumeric) && !is_common(self.text)
     }
 }
 
 /// Words that say nothing about where something came from.
-const COMMON: &[&str] = &[
-    "the",
-    "and",
-    "for",
-    "with",
-    "from",
-    "that",
-    "this",
-    "what",
-    "which",
-    "when",
-    "where",
-    "who",
-    "how",
-    "why",
-    "was",
-    "were",
-    "are",
-    "has",
-    "have",
-    "had",
-    "not",
-    "but",
-    "you",
-    "your",
-    "our",
-    "his",
-    "her",
-    "its",
-    "they",
-    "their",
-    "true",
-    "false",
-    "null",
-    "none",
-    "error",
-    "info",
-    "status",
-    "name",
-    "type",
-    "json",
-    "text",
-    "data",
-    "result",
-    "results",
-    "query",
-    "list",
-    "query_list",
-    "all",
-    "user",
-    "command",
-    "value",
-    "please",
-    "thank",
-    "thanks",
-    "yes",
-    "would",
-    "could",
-    "here",
-    "there",
-    "based",
-    "however",
-    "since",
-    "both",
-    "after",
-    "before",
-    "also",
-    "answer",
-    "question",
-    "first",
-    "second",
-    "into",
-    "about",
-    "than",
-    "then",
-    "one",
-    "two",
-    "did",
-    "does",
-    "will",
-];
+const COMMON: &str = "the and for with from that this what which when where who how why was were are has have had not but \
+    you your our his her its they their true false null none error info status name type json text data \
+    result results query list query_list all user command value please thank thanks yes would could here \
+    there based however since both after before also answer question first second into about than then \
+    one two did does will";
+
+fn is_common(word: &str) -> bool {
+    COMMON.split_ascii_whitespace().any(|w| w.eq_ignore_ascii_case(word))
+}
 
 /// Words of a text, in one pass: runs of letters, digits and joining signs; Chinese apart.
 struct Words<'a> {
@@ -253,6 +221,12 @@ impl<'a> Words<'a> {
 
 fn is_cjk(c: char) -> bool {
     matches!(c as u32, 0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff)
+}
+
+/// A comma that groups the digits of a number, as in `1,200`.
+fn groups(text: &str, at: usize) -> bool {
+    let digit = |i: usize| text.as_bytes().get(i).is_some_and(u8::is_ascii_digit);
+    text.as_bytes()[at] == b',' && at > 0 && digit(at - 1) && (1..4).all(|k| digit(at + k)) && !digit(at + 4)
 }
 
 fn joins(c: char) -> bool {
@@ -273,14 +247,14 @@ impl<'a> Iterator for Words<'a> {
                 continue;
             }
             let cjk = is_cjk(first);
-            let end = rest
-                .char_indices()
-                .find(
-                    |(_, c)| {
-                        if cjk { !is_cjk(*c) } else { is_cjk(*c) || !(c.is_alphanumeric() || joins(*c)) }
-                    },
-                )
-                .map_or(rest.len(), |(i, _)| i);
+            let ends = |(i, c): &(usize, char)| {
+                if cjk {
+                    !is_cjk(*c)
+                } else {
+                    is_cjk(*c) || !(c.is_alphanumeric() || joins(*c) || groups(rest, *i))
+                }
+            };
+            let end = rest.char_indices().find(ends).map_or(rest.len(), |(i, _)| i);
             self.at += end;
             let whole = &rest[..end];
             let text = if cjk { whole } else { whole.trim_end_matches(joins) };

@@ -2,8 +2,11 @@
 
 mod agent_process;
 mod load;
+pub(crate) mod model;
 mod score;
 mod tau;
+mod team_log;
+mod who_and_when;
 
 use std::path::Path;
 
@@ -13,6 +16,7 @@ use serde::Serialize;
 struct Report {
     tau_airline: Option<tau::Report>,
     agent_process: Option<agent_process::Report>,
+    who_and_when: Option<who_and_when::Report>,
 }
 
 /// Measures on every data set that is there; says loudly which are not.
@@ -21,6 +25,7 @@ pub(crate) fn run(data: &Path, json: bool, misses: bool) -> anyhow::Result<()> {
     let report = Report {
         tau_airline: tau::measure(data, misses)?,
         agent_process: agent_process::measure(data, misses)?,
+        who_and_when: who_and_when::measure(data, misses)?,
     };
     if json {
         println!("{}", serde_json::to_string_pretty(&report)?);
@@ -30,6 +35,9 @@ pub(crate) fn run(data: &Path, json: bool, misses: bool) -> anyhow::Result<()> {
         println!("{r}");
     }
     if let Some(r) = &report.agent_process {
+        println!("{r}");
+    }
+    if let Some(r) = &report.who_and_when {
         println!("{r}");
     }
     Ok(())

@@ -14,9 +14,9 @@ const CREATE: &str = "create add book insert new make register send post launch 
 const PUT: &str = "set scale resize put write configure config chmod chown truncate overwrite tee";
 const CHANGE: &str = "update modify change edit patch apply replace str_replace upgrade downgrade rename move mv \
     deploy push commit merge rebase migrate alter save sync import transfer approve reject stash sed \
-    up start stop down reset checkout recover annotate label cordon uncordon drain lock unlock pause resume reschedule renew";
+    return exchange swap forward up start stop down reset checkout recover annotate label cordon uncordon drain lock unlock pause resume reschedule renew";
 const DELETE: &str = "delete remove cancel rm drop destroy uninstall terminate revoke detach refund disable clean \
-    cleanup purge prune unsubscribe umount unlink rmdir close delist evict";
+    cleanup purge prune unsubscribe umount unlink rmdir close delist evict clear wipe";
 const UNDO: &str = "undo rollback revert restore";
 const ACT: &str = "restart reboot reload rerun retry kill pkill killall flush trigger restarted bounce recreate \
     redeploy refresh";

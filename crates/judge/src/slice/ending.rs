@@ -96,26 +96,11 @@ fn says(view: &View<'_>, words: &str) -> bool {
 
 /// Whether last words own up to having found or done nothing.
 fn admits(words: &str) -> bool {
-    const ADMISSIONS: [&str; 18] = [
-        "unable to",
-        "could not find",
-        "couldn't find",
-        "could not be found",
-        "not been found",
-        "cannot be determined",
-        "cannot determine",
-        "could not determine",
-        "insufficient information",
-        "no information",
-        "none found",
-        "did not find",
-        "not able to",
-        "无法确定",
-        "未能",
-        "没有找到",
-        "未找到",
-        "无法完成",
-    ];
+    const ADMISSIONS: &str = "unable to|not able to|could not find|couldn't find|did not find|cannot find|not been found|\
+        could not be found|cannot be found|none found|no evidence|there is no information|no information|\
+        insufficient|cannot be determined|cannot determine|could not determine|cannot be identified|\
+        could not be identified|not clearly identified|cannot confirm|could not verify|无法确定|无法确认|未能|\
+        没有找到|未找到|无法完成|信息不足|证据不足";
     let lower = words.to_lowercase();
-    ADMISSIONS.iter().any(|a| lower.contains(a))
+    ADMISSIONS.split('|').any(|a| lower.contains(a))
 }

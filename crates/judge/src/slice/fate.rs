@@ -7,7 +7,7 @@ use crate::token::{TokenId, Tokens};
 
 use super::provenance::{Provenance, Why};
 use super::view::View;
-use super::{ineffective, rut, words};
+use super::{hypothesis, ineffective, poll, rut, words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -28,6 +28,10 @@ pub(super) enum Fate {
         before: usize,
         stale_since: Option<usize>,
     },
+    /// A look in a loop of equal ones; the last of them saw the end of the waiting.
+    Waits(usize),
+    /// It looked into something that the later step says was not the cause.
+    GivenUp(usize),
     /// Words that the other side could not take as an act: the later step says so.
     Refused(usize),
     /// The user, or the agent itself, said later that it was wrong.
@@ -62,8 +66,10 @@ pub(super) fn trace(views: &[View<'_>], provenance: &Provenance, tokens: &Tokens
         book.see(at, view);
     }
     ineffective::mark(views, tokens, solved, &mut fates.of);
-    words::mark_rejected(views, &mut fates.of);
+    words::mark_rejected(views, tokens, &mut fates.of);
     words::mark_refused(views, &mut fates.of);
+    poll::mark(views, &mut fates.of);
+    hypothesis::mark(views, tokens, &mut fates.of);
     rut::mark(views, &mut fates.of);
     fates
 }

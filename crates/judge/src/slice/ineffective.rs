@@ -22,7 +22,10 @@ pub(super) fn mark(views: &[View<'_>], tokens: &Tokens, solved: bool, fates: &mu
             Some(_) => watch.open.clear(),
             None => {}
         }
-        watch.look(at, views, tokens);
+        // What an attempt that failed says is about the attempt.
+        if !(view.failed() && view.effect.is_write()) {
+            watch.look(at, views, tokens);
+        }
     }
     let last_write = views.iter().rposition(|v| v.writes().is_some());
     for (act, again) in watch.still {

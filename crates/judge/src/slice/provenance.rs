@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::effect::Effect;
-use crate::token::{TokenId, Tokens};
+use crate::token::{Salience, TokenId, Tokens};
 
 use super::view::View;
 
@@ -13,11 +13,17 @@ const DEPENDENCIES: usize = 64;
 /// Most steps with trouble remembered between two changes.
 const TROUBLED: usize = 16;
 
+/// From here on a link is evidence; below, it may be chance.
+pub(super) const SURE: f32 = 0.5;
+
 /// `from` needed `on`, because of `why`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Edge {
     pub(super) on: usize,
     pub(super) why: Why,
+    /// 0 to 1: how little it looks like chance. Each shared token counts by its kind and by how few steps
+    /// had shown it; several add up as independent evidence does, `1 − Π(1 − w)`.
+    pub(super) strength: f32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +36,15 @@ pub(super) enum Why {
     Trouble,
     /// It answers the other one, or follows its request.
     Answers,
+    /// It takes over from another agent, which named it.
+    TakesOver,
+}
+
+impl Why {
+    /// Whether it is more than that one followed the other.
+    pub(super) fn is_evidence(self) -> bool {
+        matches!(self, Self::Token(_) | Self::Made(_) | Self::Trouble)
+    }
 }
 
 /// Who gave a token first.
@@ -42,12 +57,20 @@ enum Giver {
     Own(usize),
 }
 
+/// In how many steps' results a token has come up, and in which last.
+#[derive(Debug, Clone, Copy)]
+struct Spread {
+    first: usize,
+    last: usize,
+    steps: u32,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Provenance {
     /// Per step, what it needed. Positions, earlier ones only.
     pub(super) edges: Vec<Vec<Edge>>,
-    /// Per token, the step whose result showed it first, even if the agent had guessed it.
-    shown: HashMap<TokenId, usize>,
+    /// Per token, the results that showed it, even if the agent had guessed it.
+    shown: HashMap<TokenId, Spread>,
     givers: HashMap<TokenId, Giver>,
     /// Steps that have shown trouble since the last change.
     troubled: Vec<usize>,
@@ -62,7 +85,7 @@ impl Provenance {
             p.givers.insert(t, Giver::Task);
         });
         for (at, view) in views.iter().enumerate() {
-            let edges = p.needs(at, views);
+            let edges = p.needs(at, views, tokens);
             p.edges.push(edges);
             p.learn(at, view, tokens);
         }
@@ -71,44 +94,64 @@ impl Provenance {
 
     /// The step whose result first showed a token, if any did.
     pub(super) fn shown_by(&self, token: TokenId) -> Option<usize> {
-        self.shown.get(&token).copied()
+        self.shown.get(&token).map(|s| s.first)
     }
 
-    fn needs(&mut self, at: usize, views: &[View<'_>]) -> Vec<Edge> {
+    /// The step that brought a token up itself, before anybody had given it.
+    pub(super) fn own(&self, token: TokenId) -> Option<usize> {
+        match self.givers.get(&token)? {
+            Giver::Own(at) => Some(*at),
+            _ => None,
+        }
+    }
+
+    fn needs(&mut self, at: usize, views: &[View<'_>], tokens: &Tokens) -> Vec<Edge> {
         let mut edges: Vec<Edge> = Vec::new();
-        if let Some(on) = at.checked_sub(1).filter(|on| answers(&views[*on], &views[at])) {
-            edges.push(Edge { on, why: Why::Answers });
+        if let Some((on, why)) = at.checked_sub(1).and_then(|on| Some((on, follows(&views[on], &views[at])?)))
+        {
+            edges.push(Edge { on, why, strength: 1.0 });
         }
         if views[at].effect.is_write() {
             let acted = &views[at].target;
             let about = |on: &&usize| acted.iter().any(|t| views[**on].target.contains(t));
-            edges.extend(self.troubled.iter().filter(about).map(|on| Edge { on: *on, why: Why::Trouble }));
+            let seen = self.troubled.iter().filter(about);
+            edges.extend(seen.map(|on| Edge { on: *on, why: Why::Trouble, strength: 0.8 }));
             edges.dedup_by_key(|e| e.on);
             self.work += self.troubled.len() as u64;
         }
         for token in &views[at].uses {
             self.work += 1;
-            if let Some(edge) = self.edge(*token, views)
-                && edges.len() < DEPENDENCIES
-                && edges.iter().all(|e| e.on != edge.on)
-            {
-                edges.push(edge);
+            let Some((on, why)) = self.link(*token, views) else { continue };
+            let strength = self.weight(*token, tokens);
+            if let Some(edge) = edges.iter_mut().find(|e| e.on == on) {
+                edge.strength = 1.0 - (1.0 - edge.strength) * (1.0 - strength);
+            } else if edges.len() < DEPENDENCIES {
+                edges.push(Edge { on, why, strength });
             }
         }
         edges
     }
 
-    fn edge(&self, token: TokenId, views: &[View<'_>]) -> Option<Edge> {
+    fn link(&self, token: TokenId, views: &[View<'_>]) -> Option<(usize, Why)> {
         match self.givers.get(&token)? {
             Giver::Task => None,
-            Giver::Result(on) => Some(Edge { on: *on, why: Why::Token(token) }),
-            Giver::Own(on) if views[*on].writes().is_some() => Some(Edge { on: *on, why: Why::Made(token) }),
-            Giver::Own(on) => match self.shown.get(&token) {
-                Some(shown) => Some(Edge { on: *shown, why: Why::Token(token) }),
-                None if views[*on].effect == Effect::Think => Some(Edge { on: *on, why: Why::Token(token) }),
+            Giver::Result(on) => Some((*on, Why::Token(token))),
+            Giver::Own(on) if views[*on].writes().is_some() => Some((*on, Why::Made(token))),
+            Giver::Own(on) => match self.shown_by(token) {
+                Some(shown) => Some((shown, Why::Token(token))),
+                None if views[*on].effect == Effect::Think => Some((*on, Why::Token(token))),
                 None => None,
             },
         }
+    }
+
+    /// How much a token says about where it came from: the rarer so far, the more. An identifier remains
+    /// evidence however often it has come up.
+    fn weight(&self, token: TokenId, tokens: &Tokens) -> f32 {
+        let steps = self.shown.get(&token).map_or(1, |s| s.steps);
+        let salience = tokens.salience(token);
+        let least = if salience == Salience::Identifier { SURE } else { 0.0 };
+        (salience.weight() / (1.0 + (steps as f32).ln())).max(least)
     }
 
     fn learn(&mut self, at: usize, view: &View<'_>, tokens: &Tokens) {
@@ -132,17 +175,26 @@ impl Provenance {
         }
         self.work += tokens.scan(&view.step.observation, |t| {
             self.givers.entry(t).or_insert(Giver::Result(at));
-            self.shown.entry(t).or_insert(at);
+            let spread = self.shown.entry(t).or_insert(Spread { first: at, last: at, steps: 1 });
+            if spread.last != at {
+                (spread.last, spread.steps) = (at, spread.steps + 1);
+            }
         });
     }
 }
 
-/// Speech has neighbours: an answer follows its question, an act the request or the thought that led to it.
-fn answers(before: &View<'_>, this: &View<'_>) -> bool {
-    match (before.is_user(), this.is_user()) {
+/// Speech has neighbours: an answer follows its question, an act the request or the thought that led to it,
+/// and an agent takes over from the one that named it.
+fn follows(before: &View<'_>, this: &View<'_>) -> Option<Why> {
+    let answers = match (before.is_user(), this.is_user()) {
         (true, true) => false,
         (true, false) => true,
         (false, true) => before.is_words(),
         (false, false) => before.effect == Effect::Think && this.is_tool(),
+    };
+    if answers {
+        return Some(Why::Answers);
     }
+    let (from, to) = before.speaker().zip(this.speaker())?;
+    (from != to && before.is_words() && before.step.action_detail.contains(to)).then_some(Why::TakesOver)
 }

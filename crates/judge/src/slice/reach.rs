@@ -7,7 +7,7 @@ use crate::token::{TokenId, Tokens};
 
 use super::ending::Ending;
 use super::fate::{Fate, Fates};
-use super::provenance::{Edge, Provenance, Why};
+use super::provenance::{Provenance, SURE, Why};
 use super::view::View;
 
 /// How a step was reached.
@@ -29,6 +29,8 @@ pub(super) enum Via {
 
 pub(super) struct Reach {
     pub(super) via: Vec<Option<Via>>,
+    /// Whether no link on the way may be chance.
+    pub(super) sure: Vec<bool>,
     pub(super) work: u64,
 }
 
@@ -41,33 +43,54 @@ impl Reach {
         said: &[TokenId],
         tokens: &Tokens,
     ) -> Self {
-        let mut reach = Self { via: vec![None; views.len()], work: 0 };
-        let mut queue = VecDeque::new();
-        for (at, via) in roots(views, provenance, fates, ending, said) {
-            reach.mark(at, via, &mut queue);
-        }
-        reach.follow(&mut queue, provenance, fates);
-        for (at, via) in reach.without_link(views, ending, tokens) {
-            reach.mark(at, via, &mut queue);
-        }
-        reach.follow(&mut queue, provenance, fates);
+        let mut reach = Self { via: vec![None; views.len()], sure: vec![true; views.len()], work: 0 };
+        reach.mark(roots(views, provenance, fates, ending, said), provenance, fates);
+        let unlinked = reach.without_link(views, ending, tokens);
+        reach.mark(unlinked, provenance, fates);
         reach
     }
 
-    fn mark(&mut self, at: usize, via: Via, queue: &mut VecDeque<usize>) {
-        if self.via[at].is_none() {
-            self.via[at] = Some(via);
-            queue.push_back(at);
+    /// Marks steps and all they needed, first along the links that are sure, then along the others.
+    fn mark(&mut self, steps: Vec<(usize, Via)>, provenance: &Provenance, fates: &Fates) {
+        let mut marked = Vec::new();
+        for (at, via) in steps {
+            if self.via[at].is_none() {
+                self.via[at] = Some(via);
+                marked.push(at);
+            }
+        }
+        let mut unsure = Vec::new();
+        self.follow(marked, SURE, &mut unsure, provenance, fates);
+        let known: Vec<bool> = self.via.iter().map(Option::is_some).collect();
+        self.follow(unsure, 0.0, &mut Vec::new(), provenance, fates);
+        for (at, known) in known.into_iter().enumerate() {
+            self.sure[at] &= known || self.via[at].is_none();
         }
     }
 
-    fn follow(&mut self, queue: &mut VecDeque<usize>, provenance: &Provenance, fates: &Fates) {
+    /// Follows links of at least `strength`; steps with weaker ones are kept in `weaker`.
+    fn follow(
+        &mut self,
+        from: Vec<usize>,
+        strength: f32,
+        weaker: &mut Vec<usize>,
+        provenance: &Provenance,
+        fates: &Fates,
+    ) {
+        let mut queue = VecDeque::from(from);
         while let Some(by) = queue.pop_front() {
-            for Edge { on, why } in &provenance.edges[by] {
+            for edge in &provenance.edges[by] {
                 self.work += 1;
+                let (on, why) = (edge.on, edge.why);
                 // That a mistake was taken back does not make the mistake needed.
-                if fates.undoes.get(&by) != Some(on) {
-                    self.mark(*on, Via::Step { by, why: *why }, queue);
+                if self.via[on].is_some() || fates.undoes.get(&by) == Some(&on) {
+                    continue;
+                }
+                if edge.strength < strength {
+                    weaker.push(by);
+                } else {
+                    self.via[on] = Some(Via::Step { by, why });
+                    queue.push_back(on);
                 }
             }
         }

@@ -1,3 +1,6 @@
+mod blame;
+mod chains;
 mod incidents;
+mod metamorphic;
 mod principles;
 mod properties;

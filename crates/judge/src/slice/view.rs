@@ -1,7 +1,6 @@
 //! What the slice looks at in each step.
 
 use hindsight_types::{ActionType, Step, StepStatus, Trajectory};
-use serde_json::Value;
 
 use crate::canon;
 use crate::effect::{self, Effect, WriteKind};
@@ -11,6 +10,8 @@ use crate::token::{TokenId, Tokens};
 #[derive(Debug)]
 pub(super) struct View<'t> {
     pub(super) step: &'t Step,
+    /// Whether the run has several agents, so that a step is named with its own.
+    in_team: bool,
     pub(super) effect: Effect,
     /// Same call, same value.
     pub(super) call: u64,
@@ -60,11 +61,15 @@ fn troubles(observation: &str) -> Vec<Trouble> {
 
 impl<'t> View<'t> {
     pub(super) fn all(t: &'t Trajectory, tokens: &mut Tokens) -> Vec<Self> {
-        t.steps.iter().map(|s| Self::of(s, tokens)).collect()
+        let mut agents: Vec<&str> =
+            t.steps.iter().filter_map(|s| s.agent.as_ref()).map(|a| a.as_str()).collect();
+        agents.dedup();
+        let in_team = agents.len() > 1;
+        t.steps.iter().map(|s| Self { in_team, ..Self::of(s, tokens) }).collect()
     }
 
     fn of(step: &'t Step, tokens: &mut Tokens) -> Self {
-        let arguments = serde_json::from_str::<Value>(&step.action_detail).ok().filter(|v| !v.is_number());
+        let arguments = canon::arguments(&step.action_detail);
         let tool = step.action_type == ActionType::ToolCall;
         let effect = if tool {
             effect::classify_call(
@@ -85,6 +90,7 @@ impl<'t> View<'t> {
         let target: Vec<TokenId> =
             target.into_iter().filter(|t| tokens.text(*t) != step.action_name).collect();
         let mut uses = target.clone();
+        // What a decision rejects was not used.
         let decision = step.decision.iter().flat_map(|d| [d.chosen.as_str(), d.rationale.as_str()]);
         for text in decision.chain([step.reflection.as_str()]) {
             uses.extend(tokens.of_prose(text));
@@ -92,6 +98,7 @@ impl<'t> View<'t> {
         let ids = arguments.as_ref().map(canon::identity).unwrap_or_default();
         Self {
             step,
+            in_team: false,
             effect,
             call: canon::call(step, arguments.as_ref()),
             result: canon::result(&step.observation),
@@ -110,6 +117,11 @@ impl<'t> View<'t> {
         }
     }
 
+    /// The agent that acted, in a run of several.
+    pub(super) fn speaker(&self) -> Option<&'t str> {
+        self.step.agent.as_ref().filter(|_| self.in_team).map(|a| a.as_str())
+    }
+
     pub(super) fn is_tool(&self) -> bool {
         self.step.action_type == ActionType::ToolCall
     }
@@ -120,6 +132,13 @@ impl<'t> View<'t> {
 
     pub(super) fn is_words(&self) -> bool {
         self.step.action_type == ActionType::LlmReasoning
+    }
+
+    /// What was thought before or after the step, in words.
+    pub(super) fn thoughts(&self) -> impl Iterator<Item = &'t str> {
+        let said = self.is_words().then_some(self.step.action_detail.as_str());
+        let why = self.step.decision.as_ref().map(|d| d.rationale.as_str());
+        [said, why, Some(self.step.reflection.as_str())].into_iter().flatten()
     }
 
     pub(super) fn failed(&self) -> bool {
@@ -143,15 +162,16 @@ impl<'t> View<'t> {
         self.target.is_empty() || self.target.iter().any(|t| write.target.contains(t) || around(t))
     }
 
-    /// How the step is named in a rationale: `step 7 (cancel_reservation)`.
+    /// How the step is named in a rationale: `step 7 (cancel_reservation)`, `step 3 (words of Planner)`.
     pub(super) fn named(&self) -> String {
         let n = self.step.step_index;
-        match self.step.action_type {
-            ActionType::ToolCall => {
-                format!("step {n} ({})", signature::head(&self.step.action_name, 60))
-            }
-            ActionType::LlmReasoning => format!("step {n} (the agent's words)"),
-            ActionType::UserInput => format!("step {n} (the user's words)"),
+        let tool = signature::head(&self.step.action_name, 60);
+        match (self.step.action_type, self.speaker()) {
+            (ActionType::ToolCall, None) => format!("step {n} ({tool})"),
+            (ActionType::ToolCall, Some(agent)) => format!("step {n} ({tool} by {agent})"),
+            (ActionType::LlmReasoning, None) => format!("step {n} (the agent's words)"),
+            (ActionType::LlmReasoning, Some(agent)) => format!("step {n} (words of {agent})"),
+            (ActionType::UserInput, _) => format!("step {n} (the user's words)"),
         }
     }
 }

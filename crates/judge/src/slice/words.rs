@@ -1,12 +1,15 @@
 //! What is said of an act afterwards.
 
+use std::collections::HashMap;
+
 use crate::signature;
+use crate::token::{TokenId, Tokens};
 
 use super::fate::Fate;
 use super::view::View;
 
 /// Words that say the act before them was wrong: the user's answer to it, or what the agent thinks of it later.
-pub(super) fn mark_rejected(views: &[View<'_>], fates: &mut [Fate]) {
+pub(super) fn mark_rejected(views: &[View<'_>], tokens: &Tokens, fates: &mut [Fate]) {
     const BY_USER: [&str; 9] = [
         "that's wrong",
         "that is wrong",
@@ -29,6 +32,7 @@ pub(super) fn mark_rejected(views: &[View<'_>], fates: &mut [Fate]) {
         "不是根因",
     ];
     let mut last: Option<usize> = None;
+    let mut last_on: HashMap<TokenId, usize> = HashMap::new();
     let mut fresh = false;
     for (at, view) in views.iter().enumerate() {
         // What an agent thinks before it acts is about what it did before.
@@ -39,14 +43,20 @@ pub(super) fn mark_rejected(views: &[View<'_>], fates: &mut [Fate]) {
             (true, true) => BY_USER.iter().any(|w| lower.contains(w)),
             (false, _) => BY_AGENT.iter().any(|w| lower.contains(w)),
         };
-        if let Some(act) = last.filter(|act| wrong && fates[*act] == Fate::Stands) {
-            fates[act] = Fate::Rejected(at);
+        if wrong {
+            // The change to what is named, else the last one.
+            let mut named = None;
+            tokens.scan(&lower, |t| named = named.max(last_on.get(&t).copied()));
+            if let Some(act) = named.or(last).filter(|act| fates[*act] == Fate::Stands) {
+                fates[act] = Fate::Rejected(at);
+            }
         }
         if view.is_tool() || view.is_user() {
             fresh = view.writes().is_some();
         }
         if view.writes().is_some() {
             last = Some(at);
+            last_on.extend(view.target.iter().map(|t| (*t, at)));
         }
     }
 }

@@ -13,7 +13,7 @@ fn prose(text: &str) -> Vec<String> {
 #[test]
 fn arguments_give_identifiers_paths_numbers_and_values() {
     let found = arguments("3FRNFB web-1 /var/log/app.log 1200 nginx up 订单A");
-    assert_eq!(found, ["3FRNFB", "web-1", "/var/log/app.log", "1200", "nginx", "订单"]);
+    assert_eq!(found, ["3FRNFB", "web-1", "/var/log/app.log", "app.log", "1200", "nginx", "订单"]);
 }
 
 #[test]

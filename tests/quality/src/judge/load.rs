@@ -9,10 +9,10 @@ use hindsight_import::{Importer, Options};
 use hindsight_types::{TenantId, Timestamp, Trajectory};
 use serde_json::Value;
 
-/// The file, or `None` with a loud word when the data is not there.
+/// The file or folder, or `None` with a loud word when the data is not there.
 pub(super) fn present(data: &Path, file: &str) -> Option<std::path::PathBuf> {
     let path = data.join(file);
-    if path.is_file() {
+    if path.exists() {
         return Some(path);
     }
     eprintln!("SKIPPED: {} is not there; nothing was measured on it", path.display());

@@ -14,7 +14,7 @@ fn what_a_later_step_used_was_needed_and_the_chain_says_so() {
         .says("Done.")
         .succeeded();
     assert_eq!(labels(&t), "NRNN");
-    assert_eq!(rationale(&t, 0), "it gave \"3FRNFB\", used by step 2 (cancel_booking)");
+    assert_eq!(rationale(&t, 0), "it found bookings \"3FRNFB\", which step 2 (cancel_booking) used");
 }
 
 #[test]
