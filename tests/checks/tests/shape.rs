@@ -7,7 +7,7 @@ const ADAPTER: &[&str] = &["types", "proto", "text", "ports", "codec"];
 const EDGE: &[&str] =
     &["types", "proto", "text", "ports", "codec", "api", "client", "config", "telemetry", "runtime"];
 
-const ADAPTERS: &[&str] = &["store", "store-edge", "store-qdrant", "bus-local", "bus-amqp", "embed"];
+const ADAPTERS: &[&str] = &["store", "store-edge", "store-qdrant", "bus-local", "bus-amqp", "embed", "llm"];
 const SERVICES: &[&str] = &["collector", "evaluator", "compactor", "recall"];
 
 /// What a member may import; `None`: it is not listed, and must be.
@@ -17,7 +17,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "codec" => vec!["types", "proto"],
         "ports" => PORTS.to_vec(),
         "ingest" | "judge" | "rank" | "import" => LOGIC.to_vec(),
-        "store" | "bus-local" | "embed" => ADAPTER.to_vec(),
+        "store" | "bus-local" | "embed" | "llm" => ADAPTER.to_vec(),
         "bus-amqp" => ADAPTER.to_vec(),
         "store-edge" | "store-qdrant" => [ADAPTER, &["store"]].concat(),
         "api" | "client" | "config" | "telemetry" | "runtime" => EDGE.to_vec(),
