@@ -11,7 +11,8 @@ use crate::pattern::compile;
 macro_rules! names {
     () => {
         concat!(
-            r"(?:(?P<password>password|passwd|passphrase|pwd|密码|口令)",
+            r"(?:(?P<password>password|passwd|passphrase|pwd|密码|口令",
+            r"|(?:db|database|user|admin|root|mysql|postgres|pg|redis|smtp|mail|ftp|ssh|ldap|mongo|mq|auth|login|proxy)[_-]?pass)",
             r"|(?P<key>api[_ -]?key|secret[_-]?key|access[_-]?key(?:[_-]?secret)?|private[_-]?key|client[_-]?secret",
             r"|encryption[_-]?key|signing[_-]?key|account[_-]?key|auth[_-]?token|access[_-]?token|密钥|令牌)",
             r"|secret|token|credentials?|凭证)[_-]?[0-9]{0,2}"
@@ -22,15 +23,20 @@ macro_rules! names {
 /// A name and a separator; the value begins where the match ends.
 static LEAD: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     [
-        compile(concat!("(?i)", names!(), r#"\\*["'`]?\]?[ \t]*(?::=|=>|==?|:|：|=|＝)[ \t]*"#)),
+        compile(concat!(
+            "(?i)",
+            names!(),
+            r#"\\*["'`]?\]?[ \t]*(?:(?::=|=>|==?|:|：|=|＝)[ \t]*(?:“|「|『|‘)?|“|「|『)"#
+        )),
         compile(concat!(r"(?i)--[a-z-]*", names!(), r"[ \t]+")),
         compile(concat!(
             "(?i)",
             names!(),
-            r"[ \t]*(?:[ \t]is[ \t]+|[ \t]was[ \t]+|是|为|改为|设为)[ \t]*(?::|：)?[ \t]*"
+            r"(?:[ \t]+(?:for|of)[ \t]+[^\s:]{1,60})?(?:[ \t]+(?:is|was|is now|(?:was |is )?(?:changed|set|reset) to)[ \t]+",
+            r"|[ \t]*(?:是|为|改为|设为))[ \t]*(?::|：)?[ \t]*(?:“|「|『|‘)?"
         )),
         compile(concat!(
-            r#"(?i)\bname\\*["']?[ \t]*[:=][ \t]*\\*["']?[A-Za-z0-9_.-]*"#,
+            r#"(?i)\b(?:name|key)\\*["']?[ \t]*[:=][ \t]*\\*["']?[A-Za-z0-9_.-]*"#,
             names!(),
             r#"\\*["']?,?(?:\s|\\n)*\\*["']?value\\*["']?[ \t]*[:=][ \t]*"#
         )),
@@ -90,6 +96,7 @@ struct Value {
 impl Value {
     fn read(input: &str, lead: usize, start: usize, equals: bool, class: Class) -> Option<Self> {
         let limit = if class == Class::Password { usize::MAX } else { KEY_BYTES };
+        let start = in_list(input, start);
         let rest = input.get(start..)?;
         let escapes = rest.bytes().take_while(|b| *b == b'\\').count();
         match rest.as_bytes().get(escapes).copied() {
@@ -133,6 +140,18 @@ impl Value {
             Class::Key => looks_random(value) || is_mixed(value),
             Class::Maybe => looks_random(value),
         }
+    }
+}
+
+/// `["…"]`: the first of a list of texts.
+fn in_list(input: &str, start: usize) -> usize {
+    let rest = input.get(start..).unwrap_or_default();
+    let Some(inner) = rest.strip_prefix('[') else { return start };
+    let text = inner.trim_start_matches([' ', '\\']);
+    if text.starts_with(['"', '\'']) {
+        start + 1 + inner.len() - inner.trim_start_matches(' ').len()
+    } else {
+        start
     }
 }
 

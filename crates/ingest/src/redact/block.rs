@@ -12,9 +12,10 @@ static BEGIN: LazyLock<Regex> =
 static END: LazyLock<Regex> =
     LazyLock::new(|| compile(r"-----END[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"));
 
-/// From the header to the footer; without a footer, as far as the text still looks like a key.
+/// From the header to the footer; without one of them, as far as the text still looks like a key.
 pub(super) fn private_keys(input: &str, spans: &mut Vec<Span>) {
     let bytes = input.as_bytes();
+    headless(bytes, spans);
     let mut at = 0;
     let mut footers = true;
     while let Some(begin) = BEGIN.find_at(bytes, at) {
@@ -27,11 +28,25 @@ pub(super) fn private_keys(input: &str, spans: &mut Vec<Span>) {
 }
 
 fn key_end(bytes: &[u8], start: usize) -> usize {
-    // Lines of base64, as text or with escaped line ends.
-    let key = |b: &u8| {
-        b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'\\' | b'\r' | b'\n' | b' ' | b'\t')
-    };
-    start + bytes[start..].iter().take_while(|b| key(b)).count()
+    start + bytes[start..].iter().take_while(|b| is_key(b)).count()
+}
+
+/// Lines of base64, as text or with escaped line ends.
+fn is_key(b: &u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'\\' | b'\r' | b'\n' | b' ' | b'\t')
+}
+
+/// A key whose header was cut off: what stands before a footer that no header belongs to.
+fn headless(bytes: &[u8], spans: &mut Vec<Span>) {
+    let mut at = 0;
+    while let Some(footer) = END.find_at(bytes, at) {
+        let before = bytes[at..footer.start()].iter().rev().take_while(|b| is_key(b)).count();
+        let start = footer.start() - before;
+        if !bytes[at..start].ends_with(b"-----") {
+            spans.push(Span::new(start..footer.end(), "private-key"));
+        }
+        at = footer.end();
+    }
 }
 
 static KIND: LazyLock<Regex> = LazyLock::new(|| {

@@ -5,6 +5,8 @@
 
 mod assignment;
 mod block;
+#[cfg(test)]
+mod planted;
 mod record;
 mod rules;
 #[cfg(test)]
@@ -73,7 +75,8 @@ fn apply(rule: &Rule, input: &str, spans: &mut Vec<Span>) {
 fn assigned(bytes: &[u8], whole: Range<usize>) -> Range<usize> {
     let matched = &bytes[whole.clone()];
     let Some(separator) = matched.iter().position(|b| matches!(b, b':' | b'=')) else { return whole };
-    let skipped = matched[separator + 1..].iter().take_while(|b| matches!(b, b' ' | b'\t' | b'"' | b'\''));
+    let skipped =
+        matched[separator + 1..].iter().take_while(|b| matches!(b, b' ' | b'\t' | b'"' | b'\'' | b'\\'));
     let start = whole.start + separator + 1 + skipped.count();
     start..whole.end.max(start)
 }

@@ -33,6 +33,22 @@ pub(super) struct Rules {
 /// Where a rule may begin: at a word, or behind an escaped line end, whose letter is no part of a word.
 const BEGIN: &str = r"(?:\b|\\[nrt])";
 
+/// A pattern without the border at its beginning, in whose place [`BEGIN`] stands.
+fn unbound(pattern: &str) -> String {
+    match pattern.strip_prefix(r"(?i)\b") {
+        Some(rest) => format!("(?i){rest}"),
+        None => pattern.strip_prefix(r"\b").unwrap_or(pattern).to_owned(),
+    }
+}
+
+/// A pattern that also holds in JSON in JSON, where blanks and quotes are written with backslashes.
+fn escaped(pattern: &str) -> String {
+    pattern.replace(r"[ \t]", BLANK).replace(r"\s*", BLANKS).replace(r#"["']?"#, r#"\\*["']?"#)
+}
+
+pub(super) const BLANK: &str = r"(?:[ \t]|\\+t)";
+pub(super) const BLANKS: &str = r"(?:\s|\\+[nrt])*";
+
 /// Kind and pattern. The secret is the group `part`, or else the whole.
 const OURS: &[(&str, &str)] = &[
     ("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*){0,3}"),
@@ -47,7 +63,7 @@ const OURS: &[(&str, &str)] = &[
     ("bearer", r#"(?i)bearer[ \t]+(?P<part>[A-Za-z0-9._~+/=-]*[0-9._~+/=-][A-Za-z0-9._~+/=-]{5,})"#),
     (
         "authorization",
-        r#"(?i)(?:proxy-)?authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?(?P<part>(?:(?:basic|bearer|token|digest|apikey|negotiate|aws4-hmac-sha256)[ \t]+)?[^\s"'\\,;]{4,}[^"'\\\r\n]*)"#,
+        r#"(?i)(?:proxy-)?authorization\\*["']?[ \t]*[:=][ \t]*(?:\[[ \t]*)?\\*["']?(?P<part>(?:(?:basic|bearer|token|digest|apikey|negotiate|aws4-hmac-sha256)[ \t]+)?[^\s"'\\,;]{4,}[^"'\\\r\n]*)"#,
     ),
     (
         "session-cookie",
@@ -60,11 +76,29 @@ const OURS: &[(&str, &str)] = &[
     ),
     ("url-password", r#"[a-z][a-z0-9+.-]*://[^\s:/?#@"'<>]*:(?P<part>[^\s/"'<>]+)@"#),
     ("mysql-password", r#"mysql(?:dump|admin|import)?\b[^\n|;]*?[ \t]-p(?P<part>[^\s"'|;]+)"#),
-    ("basic-auth", r#"curl\b[^\n|;]*?[ \t](?:-u|--user)[ \t=]*["']?[^\s:"']+:(?P<part>[^\s"']+)"#),
+    ("basic-auth", r#"curl\b[^\n|;]*?[ \t](?:-u|--user)(?:[ \t]|=)*["']?[^\s:"']+:(?P<part>[^\s"']+)"#),
     ("password", r"(?i)[a-z0-9_:.-]*(?:password|passwd|secret|token|api-?key)>(?P<part>[^<\s][^<]*)</"),
-    ("password", r#"(?i)identified[ \t]+by[ \t]+["'](?P<part>[^"'\n]+)"#),
+    ("password", r#"(?i)identified[ \t]+by[ \t]+\\*["'](?P<part>[^"'\\\n]+)"#),
     ("password", r"(?i)machine[ \t]+\S+\s+login[ \t]+\S+\s+password[ \t]+(?P<part>\S+)"),
     ("redis-password", r#"redis-cli\b[^\n|;]*?[ \t]-a[ \t]+["']?(?P<part>[^\s"']+)"#),
+    ("kubernetes-secret", r#"from-literal[ =]["']?[^\s="']+=["']?(?P<part>[^\s"']+)"#),
+    (
+        "secret",
+        r#"(?i)config(?:ure)?[ \t]+set[ \t]+[a-z0-9_.-]*(?:secret|token|password|passwd|access_key|api_?key)[a-z0-9_.-]*[ \t]+["']?(?P<part>[^\s"']+)"#,
+    ),
+    (
+        "secret",
+        r#"(?:ENV|ARG|setx|setenv)[ \t]+(?i:[a-z0-9_]*(?:password|passwd|secret|token|api_?key|access_?key)[a-z0-9_]*)[ \t]+["']?(?P<part>[^\s"']+)"#,
+    ),
+    (
+        "password",
+        r#"(?:docker|podman|nerdctl|helm|oras|skopeo|az|oc)\b[^\n|;]*?[ \t]login\b[^\n|;]*?[ \t]-p(?:[ \t]|=)*["']?(?P<part>[^\s"']+)"#,
+    ),
+    (
+        "password",
+        r#"(?i)(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n|;]*?[ \t][^\s/]+/["']?(?P<part>[^\s"'@]+)@"#,
+    ),
+    ("basic-auth", r#"auth[ \t]*=[ \t]*\([ \t]*\\*["'][^"'\n]*["'][ \t]*,[ \t]*\\*["'](?P<part>[^"'\\\n]+)"#),
     ("ssh-password", r#"sshpass[ \t]+-p[ \t]*["']?(?P<part>[^\s"']+)"#),
 ];
 
@@ -88,16 +122,16 @@ const REPLACED: &[&str] = &[
 ];
 
 pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| {
-    let ours = OURS.iter().map(|(kind, pattern)| ((*kind).to_owned(), *pattern, false));
+    let ours = OURS.iter().map(|(kind, pattern)| ((*kind).to_owned(), (*pattern).to_owned(), false));
     let theirs = catalogue()
         .iter()
         .filter(|r| r.severity >= Severity::High && !REPLACED.contains(&r.name))
         // Those that begin with the name of a variable say so with their separator.
         .map(|r| (r.id.clone(), r.regex.as_str(), r.regex.as_str().contains("[:=]")))
-        .map(|(kind, pattern, assigned)| (kind, pattern.strip_prefix(r"\b").unwrap_or(pattern), assigned));
+        .map(|(kind, pattern, assigned)| (kind, unbound(pattern), assigned));
     let all: Vec<_> = ours
         .chain(theirs)
-        .map(|(kind, pattern, assigned)| (kind, format!("{BEGIN}(?P<whole>{pattern})"), assigned))
+        .map(|(kind, pattern, assigned)| (kind, format!("{BEGIN}(?P<whole>{})", escaped(&pattern)), assigned))
         .collect();
     let set = RegexSetBuilder::new(all.iter().map(|(_, p, _)| p)).unicode(false).size_limit(64 << 20).build();
     let set = match set {
