@@ -190,7 +190,7 @@ fn qdrant(s: &mut Section<'_>, f: &mut Findings) -> Option<Qdrant> {
 }
 
 /// Complains about a URL of another scheme, or one that holds a secret, which would be shown.
-fn is_url(url: &str, schemes: &[&str], instead: &str, s: &Section<'_>, f: &mut Findings) -> bool {
+pub(crate) fn is_url(url: &str, schemes: &[&str], instead: &str, s: &Section<'_>, f: &mut Findings) -> bool {
     let Some(rest) = schemes.iter().find_map(|scheme| url.strip_prefix(scheme)) else {
         f.mistakes.push(s.mistake("url", format!("does not begin with {}", schemes.join(" or "))));
         return false;

@@ -5,6 +5,7 @@
 //! counts them as mistakes, and so does `load` below `[auth]`, where a slip would open the door.
 
 mod adapters;
+mod llm;
 mod load;
 mod mistake;
 mod model;
@@ -12,6 +13,7 @@ mod section;
 mod source;
 
 pub use adapters::{AmqpBus, Bus, BusKind, Qdrant, Quantization, Store};
+pub use llm::{Llm, LlmEndpoint, LlmKind};
 pub use load::{Loaded, check, load};
 pub use mistake::{Mistake, Mistakes};
 pub use model::{

@@ -7,7 +7,7 @@ use hindsight_types::TenantId;
 
 use crate::{
     Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Mistake, Mistakes,
-    Recall, Server, Sources, Telemetry, adapters,
+    Recall, Server, Sources, Telemetry, adapters, llm,
     section::{Findings, Section, closest},
 };
 
@@ -51,6 +51,7 @@ fn read(sources: &Sources) -> Result<(Config, Findings), Mistake> {
         embedder: embedder(root.section("embedder", f), f),
         bus: adapters::bus(root.section("bus", f), f),
         store: adapters::store(root.section("store", f), f),
+        llm: llm::llm(root.section("llm", f), f),
         ingest: ingest(root.section("ingest", f), f),
         evaluate: evaluate(root.section("evaluate", f), f),
         gate: gate(root.section("gate", f), f),

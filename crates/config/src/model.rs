@@ -10,7 +10,7 @@ use hindsight_types::{Invalid, TenantId};
 use secrecy::SecretString;
 use serde::{Serialize, Serializer};
 
-use crate::{Bus, Store};
+use crate::{Bus, Llm, Store};
 
 const HIDDEN: &str = "(hidden)";
 
@@ -23,6 +23,7 @@ pub struct Config {
     pub embedder: Embedder,
     pub bus: Bus,
     pub store: Store,
+    pub llm: Llm,
     pub ingest: Ingest,
     pub evaluate: Evaluate,
     pub gate: Gate,

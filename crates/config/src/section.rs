@@ -223,13 +223,28 @@ impl<'a> Section<'a> {
     }
 
     pub(crate) fn fraction(&mut self, name: &'static str, findings: &mut Findings) -> Option<f64> {
+        self.real(name, 0.0..=1.0, findings)
+    }
+
+    /// What something costs.
+    pub(crate) fn price(&mut self, name: &'static str, findings: &mut Findings) -> Option<f64> {
+        self.real(name, 0.0..=1e6, findings)
+    }
+
+    fn real(
+        &mut self,
+        name: &'static str,
+        range: RangeInclusive<f64>,
+        findings: &mut Findings,
+    ) -> Option<f64> {
         self.take(name, findings, |value, text| {
             let word = value.as_str().filter(|_| text).and_then(|s| s.trim().parse::<f64>().ok());
-            #[expect(clippy::cast_precision_loss, reason = "a number near 1 is wanted")]
+            #[expect(clippy::cast_precision_loss, reason = "a small number is wanted")]
             let whole = value.to_i128().map(|n| n as f64);
             let number = word.or_else(|| value.to_f64()).or(whole);
-            let number = number.filter(|n| (0.0..=1.0).contains(n));
-            number.ok_or_else(|| format!("is {}; use a number from 0 to 1", describe(value)))
+            let number = number.filter(|n| range.contains(n));
+            let wanted = format!("use a number from {} to {}", range.start(), range.end());
+            number.ok_or_else(|| format!("is {}; {wanted}", describe(value)))
         })
     }
 

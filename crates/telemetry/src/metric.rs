@@ -10,6 +10,7 @@ pub enum Label {
     Code,
     Degraded,
     End,
+    Endpoint,
     Kind,
     Label,
     Method,
@@ -18,6 +19,7 @@ pub enum Label {
     Queue,
     Result,
     Role,
+    TokenType,
 }
 
 impl Label {
@@ -27,6 +29,7 @@ impl Label {
             Self::Code => "code",
             Self::Degraded => "degraded",
             Self::End => "end",
+            Self::Endpoint => "endpoint",
             Self::Kind => "kind",
             Self::Label => "label",
             Self::Method => "method",
@@ -35,6 +38,8 @@ impl Label {
             Self::Queue => "queue",
             Self::Result => "result",
             Self::Role => "role",
+            // As OpenTelemetry names it.
+            Self::TokenType => "gen_ai_token_type",
         }
     }
 }
@@ -49,6 +54,8 @@ pub enum Shape {
     Seconds,
     /// Spread of amounts.
     Amounts,
+    /// Spread of tokens of a language model.
+    Tokens,
 }
 
 impl Shape {
@@ -60,6 +67,7 @@ impl Shape {
                 &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]
             }
             Self::Amounts => &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 250.0, 500.0, 1000.0],
+            Self::Tokens => &[4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0],
         }
     }
 }
@@ -120,6 +128,10 @@ metrics! {
     StepLabels = "hindsight_step_labels_total", Counter, [Label], "Steps judged, by their label.";
     Recalls = "hindsight_recalls_total", Counter, [Result, Degraded], "Recalls answered: with memories (hit) or without (empty), and whether something was not searched.";
     RecallItems = "hindsight_recall_items_total", Counter, [Kind], "Memories that recalls brought.";
+    GenAiDuration = "gen_ai_client_operation_duration_seconds", Seconds, [Result], "Time a call of a language model takes with its retries, by what came of it: ok, cached, budget, left_alone, timeout, another error.";
+    GenAiTokens = "gen_ai_client_token_usage", Tokens, [TokenType], "Tokens of one call of a language model: input, output.";
+    LlmCost = "hindsight_llm_cost_micros_total", Counter, [], "Cost of language models, in millionths of the currency of the configured prices.";
+    LlmBreakerOpen = "hindsight_llm_breaker_open", Gauge, [Endpoint], "1 while a language model, by its place in the settings, is left alone because it failed often.";
     RoleReady = "hindsight_role_ready", Gauge, [Role], "1 while the role can do its work.";
 }
 
@@ -151,7 +163,9 @@ impl Metric {
         match self.shape() {
             Shape::Counter => metrics::describe_counter!(self.name(), self.help()),
             Shape::Gauge => metrics::describe_gauge!(self.name(), self.help()),
-            Shape::Seconds | Shape::Amounts => metrics::describe_histogram!(self.name(), self.help()),
+            Shape::Seconds | Shape::Amounts | Shape::Tokens => {
+                metrics::describe_histogram!(self.name(), self.help())
+            }
         }
     }
 }

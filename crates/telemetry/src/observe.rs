@@ -3,8 +3,10 @@
 
 mod bus;
 mod embedder;
+mod llm;
 mod store;
 
 pub use bus::bus;
 pub use embedder::embedder;
+pub use llm::{llm, llm_breaker};
 pub use store::store;

@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use hindsight_ports::{Envelope, Queue};
+use hindsight_ports::{Envelope, LlmUsage, Queue};
 use http::HeaderMap;
 use opentelemetry::trace::{SpanContext, Status, TraceContextExt as _};
 use tonic::Code;
@@ -177,6 +177,30 @@ pub(crate) fn embed(model: &str, texts: usize) -> Span {
         error.r#type = Empty,
         otel.status_code = Empty,
     )
+}
+
+/// A question to a language model.
+pub(crate) fn chat(model: &str, max_tokens: u32) -> Span {
+    debug_span!(
+        "chat",
+        otel.name = format_args!("chat {model}"),
+        otel.kind = "client",
+        gen_ai.operation.name = "chat",
+        gen_ai.request.model = model,
+        gen_ai.request.max_tokens = max_tokens,
+        gen_ai.response.model = Empty,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        error.r#type = Empty,
+        otel.status_code = Empty,
+    )
+}
+
+/// Notes what answering took.
+pub(crate) fn chat_ended(span: &Span, model: &str, usage: LlmUsage) {
+    span.record("gen_ai.response.model", model);
+    span.record("gen_ai.usage.input_tokens", usage.input_tokens);
+    span.record("gen_ai.usage.output_tokens", usage.output_tokens);
 }
 
 /// Marks a span as failed; `kind` is a word of the program, never a message.

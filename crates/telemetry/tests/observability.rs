@@ -13,14 +13,14 @@ fn file(name: &str) -> String {
 /// Words that look like a metric of ours.
 fn named(text: &str) -> BTreeSet<&str> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    words.filter(|w| w.starts_with("hindsight_")).collect()
+    words.filter(|w| w.starts_with("hindsight_") || w.starts_with("gen_ai_client_")).collect()
 }
 
 /// Every name that Prometheus knows, with the kind of its metric.
 fn series() -> BTreeSet<String> {
     let names = |m: &Metric| match m.shape() {
         Shape::Counter | Shape::Gauge => vec![m.name().to_owned()],
-        Shape::Seconds | Shape::Amounts => {
+        Shape::Seconds | Shape::Amounts | Shape::Tokens => {
             ["_bucket", "_sum", "_count"].map(|end| format!("{}{end}", m.name())).to_vec()
         }
     };

@@ -6,10 +6,12 @@ use hindsight_bus_amqp::{AmqpBus, AmqpOptions};
 use hindsight_bus_local::{LocalBus, LocalBusOptions};
 use hindsight_config as config;
 use hindsight_embed::{EmbedderSpec, HttpSettings};
-use hindsight_ports::{Bus, Clock};
+use hindsight_llm::{EndpointSettings, LlmSettings, Prices, Provider};
+use hindsight_ports::{Bus, Clock, Llm};
 use hindsight_store::{Store, StoreOptions};
 use hindsight_store_edge::{EdgeBackend, EdgeOptions};
 use hindsight_store_qdrant::{CollectionLayout, QdrantBackend, QdrantOptions, Quantization};
+use hindsight_telemetry::observe;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -111,6 +113,37 @@ pub(crate) fn embedder(config: &config::Embedder) -> EmbedderSpec {
             query_prefix: http.query_prefix.clone(),
             passage_prefix: http.passage_prefix.clone(),
         }),
+    }
+}
+
+/// The language model, when one is named. It is asked with the first run that it judges.
+pub(crate) fn llm(config: &config::Llm, clock: Arc<dyn Clock>) -> Result<Option<Arc<dyn Llm>>, Failure> {
+    let settings = LlmSettings {
+        endpoints: config.endpoint.iter().chain(&config.fallbacks).map(llm_endpoint).collect(),
+        daily_tokens_per_tenant: config.daily_tokens_per_tenant,
+        cache_bytes: config.cache_mib << 20,
+    };
+    let llm = hindsight_llm::build(&settings, clock, Arc::new(observe::llm_breaker))
+        .map_err(|e| Failure::new(code::CONFIG, format!("[llm] {e}")))?;
+    Ok(llm.map(observe::llm))
+}
+
+fn llm_endpoint(config: &config::LlmEndpoint) -> EndpointSettings {
+    EndpointSettings {
+        provider: match config.kind {
+            config::LlmKind::OpenAi => Provider::OpenAi,
+            config::LlmKind::Anthropic => Provider::Anthropic,
+        },
+        url: config.url.clone(),
+        model: config.model.clone(),
+        api_key: config.api_key.clone(),
+        connect_timeout: config.connect_timeout,
+        timeout: config.timeout,
+        retries: config.retries,
+        concurrency: config.concurrency,
+        prices: Prices { input: config.input_price, output: config.output_price },
+        breaker_failures: config.breaker_failures,
+        breaker_pause: config.breaker_pause,
     }
 }
 

@@ -1,7 +1,7 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use hindsight_config::{BusKind, Config, Store};
-use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, SystemClock};
+use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore, SystemClock};
 use hindsight_telemetry::observe;
 
 use crate::{
@@ -14,6 +14,8 @@ pub struct Parts {
     pub bus: Arc<dyn Bus>,
     pub store: Arc<dyn MemoryStore>,
     pub embedder: Arc<dyn Embedder>,
+    /// Judges beside the slice; `None` when no model is configured.
+    pub llm: Option<Arc<dyn Llm>>,
     pub clock: Arc<dyn Clock>,
     pub(crate) preparation: Preparation,
 }
@@ -56,6 +58,7 @@ impl Parts {
         let store = Arc::new(adapters::store(&config.store, dir.to_owned()).await?);
         let store = observe::store(store, "qdrant");
         let embedder = observe::embedder(embedder);
+        let llm = adapters::llm(&config.llm, clock.clone())?;
         let preparation = match config.store {
             Store::Edge => {
                 store.prepare(embedder.id()).await?;
@@ -63,6 +66,6 @@ impl Parts {
             }
             Store::Qdrant(_) => prepare(store.clone(), embedder.id().clone()),
         };
-        Ok(Self { bus, store, embedder, clock, preparation })
+        Ok(Self { bus, store, embedder, llm, clock, preparation })
     }
 }
