@@ -38,8 +38,9 @@ const DETAIL: usize = 200;
 /// How an observation is digested.
 type Way = fn(&str, &digest::Focus) -> String;
 
-const WAYS: [(&str, Way); 4] = [
+const WAYS: [(&str, Way); 5] = [
     ("brief", |text, focus| digest::brief(text, focus).into_owned()),
+    ("brief, not told what was asked", |text, _| digest::brief(text, &digest::Focus::default()).into_owned()),
     ("prompt, 100 bytes", |text, focus| digest::focused(text, 100, focus).into_owned()),
     ("step memory, 500 bytes", |text, focus| digest::focused(text, 500, focus).into_owned()),
     ("stored run, 2,000 bytes", |text, focus| digest::focused(text, 2_000, focus).into_owned()),
@@ -92,7 +93,12 @@ fn merged(case: &Case) -> Vec<Measured> {
             let named: BTreeSet<String> = outputs.iter().flat_map(|o| case.named(o)).collect();
             let found = Normal::new(&group.observation);
             let survived = named.iter().filter(|f| found.has(f)).cloned().collect();
-            Measured { raw: outputs.iter().map(|o| o.raw.len()).sum(), digest: group.observation, named, survived }
+            Measured {
+                raw: outputs.iter().map(|o| o.raw.len()).sum(),
+                digest: group.observation,
+                named,
+                survived,
+            }
         })
         .collect()
 }

@@ -15,7 +15,7 @@ pub(super) fn line<'a>(line: &'a str, room: usize, focus: &Focus) -> Cow<'a, str
         return Cow::Borrowed(trimmed);
     }
     let all: Vec<&str> = trimmed.split_whitespace().take(WORDS).collect();
-    let words = words(&all);
+    let words = words(&all, room);
     for words in [&all, &words] {
         let whole = joined(trimmed, words);
         if whole.len() <= room && (words.len() < WORDS || trimmed.len() <= room) {
@@ -30,25 +30,29 @@ const WORDS: usize = 400;
 
 /// Words without noise: repeated blanks, `<none>`, lists of labels. Text without blanks is cut at its
 /// punctuation, Chinese at every character.
-fn words<'a>(all: &[&'a str]) -> Vec<&'a str> {
+fn words<'a>(all: &[&'a str], room: usize) -> Vec<&'a str> {
+    let longest = (room / 2).clamp(8, 40);
     let mut words = Vec::new();
     for word in all.iter().copied().filter(|w| !is_noise(w)) {
         if is_time(word) {
             words.extend(day(word));
-        } else if word.len() <= 40 && word.is_ascii() {
+        } else if word.len() <= longest && word.is_ascii() {
             words.push(word);
         } else {
-            pieces(word, &mut words);
+            pieces(word, longest, &mut words);
         }
     }
     words
 }
 
-fn pieces<'a>(word: &'a str, words: &mut Vec<&'a str>) {
+fn pieces<'a>(word: &'a str, longest: usize, words: &mut Vec<&'a str>) {
     let mut from = 0;
     for (i, c) in word.char_indices() {
         let end = i + c.len_utf8();
-        if !c.is_ascii() || matches!(c, ',' | ';' | '&' | '{' | '}' | '=' | '(' | ')') || end - from >= 40 {
+        if !c.is_ascii()
+            || matches!(c, ',' | ';' | '&' | '{' | '}' | '=' | '(' | ')')
+            || end - from >= longest
+        {
             words.push(&word[from..end]);
             from = end;
             if words.len() > 4 * WORDS {

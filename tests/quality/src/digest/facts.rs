@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 /// Words that say nothing alone, so that a message does not begin or end with them.
 const STOP: &[&str] = &[
-    "a", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "do", "does", "for", "from", "had", "has", "have",
-    "if", "in", "into", "is", "it", "its", "may", "must", "no", "not", "of", "on", "or", "should", "so", "than", "that", "the", "their",
-    "then", "there", "they", "this", "to", "was", "were", "which", "will", "with", "you",
+    "a", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "do", "does", "for",
+    "from", "had", "has", "have", "if", "in", "into", "is", "it", "its", "may", "must", "no", "not", "of",
+    "on", "or", "should", "so", "than", "that", "the", "their", "then", "there", "they", "this", "to", "was",
+    "were", "which", "will", "with", "you",
 ];
 
 /// The facts that `cause` mentions and `raw` contains, in lower case:
@@ -64,7 +65,11 @@ fn quoted(cause: &str) -> impl Iterator<Item = String> {
         let pairs = parts.len().saturating_sub(1) / 2;
         parts.into_iter().skip(1).step_by(2).take(pairs)
     };
-    between('`').chain(between('"')).filter(|q| !q.trim().is_empty() && q.len() <= 120).collect::<Vec<_>>().into_iter()
+    between('`')
+        .chain(between('"'))
+        .filter(|q| !q.trim().is_empty() && q.len() <= 120)
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 fn codes(cause: &str) -> impl Iterator<Item = String> {
@@ -74,9 +79,11 @@ fn codes(cause: &str) -> impl Iterator<Item = String> {
 fn is_code(word: &str) -> bool {
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let digit = word.len() >= 2 && word.bytes().any(|b| b.is_ascii_digit());
-    let joined = word.bytes().any(|b| matches!(b, b'_' | b'-' | b'.' | b'/' | b':' | b'=' | b'@')) && letters >= 2;
+    let joined =
+        word.bytes().any(|b| matches!(b, b'_' | b'-' | b'.' | b'/' | b':' | b'=' | b'@')) && letters >= 2;
     let capitals = letters >= 2 && word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
-    let inner = word.bytes().skip(1).any(|b| b.is_ascii_uppercase()) && word.bytes().any(|b| b.is_ascii_lowercase());
+    let inner =
+        word.bytes().skip(1).any(|b| b.is_ascii_uppercase()) && word.bytes().any(|b| b.is_ascii_lowercase());
     digit || joined || capitals || inner
 }
 

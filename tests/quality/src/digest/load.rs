@@ -92,7 +92,8 @@ fn field(yaml: &str, key: &str) -> Vec<String> {
     let inline = first[key.len() + 1..].trim();
     let body = lines.take_while(|l| l.is_empty() || l.starts_with([' ', '-', '#']));
     let rest = body.map(|l| l.trim().trim_start_matches("- "));
-    let all = std::iter::once(inline).chain(rest).filter(|l| !l.is_empty() && !matches!(*l, "|" | ">" | "|-"));
+    let all =
+        std::iter::once(inline).chain(rest).filter(|l| !l.is_empty() && !matches!(*l, "|" | ">" | "|-"));
     all.map(unquoted).collect()
 }
 
@@ -107,7 +108,8 @@ mod tests {
 
     #[test]
     fn values_are_read_in_their_three_forms() {
-        let yaml = "a: 'x: 1'\nexpected_output:\n  - one \"two\"\n  - \"three\"\nb: |\n  four\n  five\nc: 6\n";
+        let yaml =
+            "a: 'x: 1'\nexpected_output:\n  - one \"two\"\n  - \"three\"\nb: |\n  four\n  five\nc: 6\n";
         assert_eq!(field(yaml, "a"), ["x: 1"]);
         assert_eq!(field(yaml, "expected_output"), ["one \"two\"", "three"]);
         assert_eq!(field(yaml, "b"), ["four", "five"]);

@@ -33,6 +33,9 @@ pub(super) struct Report {
     pub(super) lost: Vec<Lost>,
 }
 
+/// A shorter output is a line or two: there is little to leave out.
+const LONG: usize = 1_000;
+
 /// One way to digest.
 #[derive(Serialize)]
 pub(super) struct Row {
@@ -41,6 +44,8 @@ pub(super) struct Row {
     /// Digest over raw, per output.
     ratio_p50: f64,
     ratio_p90: f64,
+    /// The median among outputs of [`LONG`] bytes or more.
+    long_ratio_p50: f64,
     /// The same per investigation: all digests over all raw output.
     case_ratio_p50: f64,
     case_ratio_p90: f64,
@@ -61,6 +66,8 @@ impl Row {
             digest as f64 / raw.max(1) as f64
         };
         let each: Vec<f64> = all().map(|m| ratio(std::slice::from_ref(m))).collect();
+        let long: Vec<f64> =
+            all().filter(|m| m.raw >= LONG).map(|m| ratio(std::slice::from_ref(m))).collect();
         let per_case: Vec<f64> = cases.clone().map(ratio).collect();
         let union = |part: fn(&Measured) -> &BTreeSet<String>| {
             cases.clone().map(|c| c.iter().flat_map(part).collect::<BTreeSet<_>>().len()).sum()
@@ -71,6 +78,7 @@ impl Row {
             outputs: each.len(),
             ratio_p50: quantile(&each, 0.5),
             ratio_p90: quantile(&each, 0.9),
+            long_ratio_p50: quantile(&long, 0.5),
             case_ratio_p50: quantile(&per_case, 0.5),
             case_ratio_p90: quantile(&per_case, 0.9),
             ratio_overall: digest as f64 / raw.max(1) as f64,
@@ -97,16 +105,24 @@ fn share(part: usize, all: usize) -> f64 {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outputs = self.rows.first().map_or(0, |r| r.outputs);
-        writeln!(f, "holmesgpt_k8s: {} investigations, {outputs} outputs, {} redacted in part\n", self.cases, self.redacted)?;
-        writeln!(f, "| digest | size p50 | p90 | per investigation p50 | p90 | overall | facts kept, per output | per investigation |")?;
-        writeln!(f, "|---|---:|---:|---:|---:|---:|---:|---:|")?;
+        writeln!(
+            f,
+            "holmesgpt_k8s: {} investigations, {outputs} outputs, {} redacted in part\n",
+            self.cases, self.redacted
+        )?;
+        writeln!(
+            f,
+            "| digest | size p50 | p90 | p50 of 1 kB and more | per investigation p50 | p90 | overall | facts kept, per output | per investigation |"
+        )?;
+        writeln!(f, "|---|---:|---:|---:|---:|---:|---:|---:|---:|")?;
         for r in &self.rows {
             writeln!(
                 f,
-                "| {} | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} | {}/{} = {:.3} | {}/{} = {:.3} |",
+                "| {} | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} | {}/{} = {:.3} | {}/{} = {:.3} |",
                 r.way,
                 r.ratio_p50,
                 r.ratio_p90,
+                r.long_ratio_p50,
                 r.case_ratio_p50,
                 r.case_ratio_p90,
                 r.ratio_overall,
