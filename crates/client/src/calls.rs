@@ -45,6 +45,10 @@ calls! {
     evaluate(EvaluateRequest) -> EvaluateResponse: evaluator, WRITE_DEADLINE;
     /// Where the evaluation of a run stands.
     get_evaluation(GetEvaluationRequest) -> GetEvaluationResponse: evaluator, READ_DEADLINE;
+    /// Judges runs again in the background.
+    reevaluate(ReevaluateRequest) -> ReevaluateResponse: evaluator, WRITE_DEADLINE;
+    /// How far that is.
+    get_reevaluation(GetReevaluationRequest) -> GetReevaluationResponse: evaluator, READ_DEADLINE;
     /// Evaluations that failed or still wait.
     list_failures(ListFailuresRequest) -> ListFailuresResponse: evaluator, READ_DEADLINE;
     /// Tries failed evaluations again.

@@ -1,6 +1,7 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    Evaluation, EvaluationRecord, EvaluationState, Invalid, RejectedLesson, Scope, StepEvaluation, TraceId,
+    Evaluation, EvaluationRecord, EvaluationState, Invalid, Judging, RejectedLesson, Scope, StepEvaluation,
+    TraceId, Vote,
 };
 
 use crate::{
@@ -21,12 +22,14 @@ pub fn evaluation_to_proto(e: &Evaluation) -> pb::Evaluation {
                 rationale: s.rationale.clone(),
                 confidence: s.confidence,
                 depends_on: s.depends_on.clone(),
+                votes: s.votes.iter().map(vote_to_proto).collect(),
             })
             .collect(),
         outcome: outcome_status_to_proto(e.outcome),
         summary: e.summary.clone(),
         worth_reference: e.worth_reference,
         evaluated_at: Some(time_to_proto(e.evaluated_at)),
+        judging: Some(judging_to_proto(&e.judging)),
         outcome_confidence: e.outcome_confidence,
         outcome_evidence: outcome_evidence_to_proto(&e.outcome_evidence),
         contradictions: e.contradictions.clone(),
@@ -51,6 +54,12 @@ pub fn evaluation_from_proto(e: pb::Evaluation) -> Result<Evaluation, Invalid> {
                 rationale: s.rationale,
                 confidence: s.confidence,
                 depends_on: s.depends_on,
+                votes: s
+                    .votes
+                    .into_iter()
+                    .enumerate()
+                    .map(|(j, v)| vote_from_proto(v).map_err(|e| e.within(&format!("steps[{i}].votes[{j}]"))))
+                    .collect::<Result<_, Invalid>>()?,
             })
         })
         .collect::<Result<_, Invalid>>()?;
@@ -61,6 +70,7 @@ pub fn evaluation_from_proto(e: pb::Evaluation) -> Result<Evaluation, Invalid> {
         summary: e.summary,
         worth_reference: e.worth_reference,
         evaluated_at: time_from_proto("evaluated_at", e.evaluated_at)?,
+        judging: e.judging.map(judging_from_proto).unwrap_or_default(),
         outcome_confidence: e.outcome_confidence,
         outcome_evidence: outcome_evidence_from_proto("outcome_evidence", e.outcome_evidence)?,
         contradictions: e.contradictions,
@@ -70,6 +80,54 @@ pub fn evaluation_from_proto(e: pb::Evaluation) -> Result<Evaluation, Invalid> {
             .map(|l| RejectedLesson { text: l.text, reason: l.reason })
             .collect(),
     })
+}
+
+fn vote_to_proto(v: &Vote) -> pb::Vote {
+    pb::Vote {
+        judge: v.judge.clone(),
+        label: step_label_to_proto(v.label),
+        confidence: v.confidence,
+        rationale: v.rationale.clone(),
+    }
+}
+
+fn vote_from_proto(v: pb::Vote) -> Result<Vote, Invalid> {
+    Ok(Vote {
+        judge: v.judge,
+        label: step_label_from_proto(v.label)?,
+        confidence: v.confidence,
+        rationale: v.rationale,
+    })
+}
+
+fn judging_to_proto(j: &Judging) -> pb::Judging {
+    pb::Judging {
+        model: j.model.clone(),
+        prompt: j.prompt.clone(),
+        judgements: j.judgements,
+        calls: j.calls,
+        input_tokens: j.input_tokens,
+        output_tokens: j.output_tokens,
+        cost_micros: j.cost_micros,
+        agreement: j.agreement,
+        consistency: j.consistency,
+        fallback: j.fallback.clone(),
+    }
+}
+
+fn judging_from_proto(j: pb::Judging) -> Judging {
+    Judging {
+        model: j.model,
+        prompt: j.prompt,
+        judgements: j.judgements,
+        calls: j.calls,
+        input_tokens: j.input_tokens,
+        output_tokens: j.output_tokens,
+        cost_micros: j.cost_micros,
+        agreement: j.agreement,
+        consistency: j.consistency,
+        fallback: j.fallback,
+    }
 }
 
 pub fn evaluation_record_to_proto(r: &EvaluationRecord) -> pb::EvaluationRecord {
@@ -85,6 +143,7 @@ pub fn evaluation_record_to_proto(r: &EvaluationRecord) -> pb::EvaluationRecord 
         reason,
         attempts: r.attempts,
         step_count: r.step_count,
+        judge: r.judge.clone(),
         updated_at: Some(time_to_proto(r.updated_at)),
     }
 }
@@ -107,6 +166,7 @@ pub fn evaluation_record_from_proto(
         state,
         attempts: r.attempts,
         step_count: r.step_count,
+        judge: r.judge,
         updated_at: time_from_proto("updated_at", r.updated_at)?,
     })
 }

@@ -10,6 +10,7 @@ mod event;
 mod memory;
 mod receipt;
 mod record;
+mod reevaluation;
 pub mod schema;
 mod scope;
 mod time;
@@ -33,6 +34,7 @@ pub use receipt::{
     receipt_to_proto,
 };
 pub use record::{Record, RecordBody, record_from_proto, record_to_proto};
+pub use reevaluation::{judge_choice_from_proto, judge_choice_to_proto, reevaluation_to_proto};
 pub use scope::{scope_from_proto, scope_or_default, scope_to_proto};
 pub use time::{optional_time_from_proto, time_from_proto, time_or, time_to_proto};
 pub use trajectory::{

@@ -1,9 +1,13 @@
 use hindsight_proto::storage::v1::{OpenTask as PbOpenTask, Record as PbRecord, record::Body};
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Invalid, Memory, OpenTask, Receipt, Scope, TenantId, TraceId,
+    EvaluationRecord, Event, Evidence, FormerVerdicts, Invalid, Memory, OpenTask, Receipt, Reevaluation,
+    Scope, TenantId, TraceId,
 };
 
-use crate::*;
+use crate::{
+    reevaluation::{former_from_proto, former_to_proto, job_from_proto, job_to_proto},
+    *,
+};
 
 /// What is stored, whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +18,8 @@ pub enum RecordBody {
     Receipt(Receipt),
     Evidence(Evidence),
     OpenTask(OpenTask),
+    FormerVerdicts(FormerVerdicts),
+    Reevaluation(Reevaluation),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +34,8 @@ impl Record {
             RecordBody::Receipt(r) => &r.scope,
             RecordBody::Evidence(e) => &e.scope,
             RecordBody::OpenTask(t) => &t.scope,
+            RecordBody::FormerVerdicts(f) => &f.scope,
+            RecordBody::Reevaluation(r) => &r.scope,
         }
     }
 }
@@ -46,6 +54,8 @@ pub fn record_to_proto(r: &Record) -> PbRecord {
                 trace_id: t.trace_id.to_string(),
                 touched_at: Some(time_to_proto(t.touched_at)),
             }),
+            RecordBody::FormerVerdicts(f) => Body::FormerVerdicts(former_to_proto(f)),
+            RecordBody::Reevaluation(r) => Body::Reevaluation(job_to_proto(r)),
         }),
     }
 }
@@ -60,6 +70,12 @@ pub fn record_from_proto(r: PbRecord) -> Result<Record, Invalid> {
         }
         Body::Receipt(x) => RecordBody::Receipt(receipt_from_proto(&tenant, x)?),
         Body::Evidence(x) => RecordBody::Evidence(evidence_from_proto(&tenant, x)?),
+        Body::FormerVerdicts(x) => {
+            RecordBody::FormerVerdicts(former_from_proto(scope_from_proto(&tenant, r.scope)?, x)?)
+        }
+        Body::Reevaluation(x) => {
+            RecordBody::Reevaluation(job_from_proto(scope_from_proto(&tenant, r.scope)?, x)?)
+        }
         Body::OpenTask(x) => RecordBody::OpenTask(OpenTask {
             trace_id: TraceId::new(x.trace_id)?,
             scope: scope_from_proto(&tenant, r.scope)?,

@@ -1,7 +1,7 @@
 use hindsight_types::{
-    ActionType, Decision, Environment, Evaluation, EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus,
-    ReceiptId, RejectedLesson, Scope, Step, StepEvaluation, StepLabel, StepStatus, TenantId, Timestamp,
-    TraceId, Trajectory, UserId, Visibility,
+    ActionType, Decision, Environment, Evaluation, EvidenceSource, Judging, Outcome, OutcomeEvidence,
+    OutcomeStatus, ReceiptId, RejectedLesson, Scope, Step, StepEvaluation, StepLabel, StepStatus, TenantId,
+    Timestamp, TraceId, Trajectory, UserId, Visibility, Vote,
 };
 
 use super::*;
@@ -128,6 +128,12 @@ fn an_evaluation_survives_the_wire() {
             rationale: "the conclusion names it".into(),
             confidence: 0.75,
             depends_on: vec![],
+            votes: vec![Vote {
+                judge: "llm/judge-v1".into(),
+                label: StepLabel::Redundant,
+                confidence: 0.5,
+                rationale: "没有用到".into(),
+            }],
         }],
         outcome: OutcomeStatus::Failure,
         outcome_confidence: 0.875,
@@ -137,6 +143,18 @@ fn an_evaluation_survives_the_wire() {
         worth_reference: false,
         rejected_lessons: vec![RejectedLesson { text: "be careful".into(), reason: "no action".into() }],
         evaluated_at: at(9, 1),
+        judging: Judging {
+            model: "m".into(),
+            prompt: "judge-v1".into(),
+            judgements: 3,
+            calls: 4,
+            input_tokens: 5,
+            output_tokens: 6,
+            cost_micros: 7,
+            agreement: Some(0.0),
+            consistency: None,
+            fallback: "away".into(),
+        },
     };
     assert_eq!(evaluation_from_proto(evaluation_to_proto(&evaluation)).unwrap(), evaluation);
 }

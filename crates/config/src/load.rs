@@ -3,7 +3,7 @@ use std::{collections::HashSet, time::Duration};
 use figment::{Profile, Provider as _, value::Dict};
 use hindsight_api::{Key, KeyHash, Permission};
 use hindsight_telemetry::Format;
-use hindsight_types::TenantId;
+use hindsight_types::{JudgeChoice, TenantId};
 
 use crate::{
     Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Mistake, Mistakes,
@@ -61,6 +61,7 @@ fn read(sources: &Sources) -> Result<(Config, Findings), Mistake> {
         telemetry: telemetry(root.section("telemetry", f), f),
     };
     open_to_network(&config, &mut root, f);
+    judge_without_model(&config, &mut root, f);
     root.finish(f);
     be_strict_about_auth(f);
     Ok((config, found))
@@ -211,7 +212,15 @@ fn ingest(mut s: Section<'_>, f: &mut Findings) -> Ingest {
 
 fn evaluate(mut s: Section<'_>, f: &mut Findings) -> Evaluate {
     let d = Evaluate::default();
-    let evaluate = Evaluate { concurrency: s.number("concurrency", 1..=256, f).unwrap_or(d.concurrency) };
+    let judges = JudgeChoice::ALL.map(|j| (j.as_str(), j));
+    let evaluate = Evaluate {
+        concurrency: s.number("concurrency", 1..=256, f).unwrap_or(d.concurrency),
+        judge: s.choice("judge", &judges, f).unwrap_or(d.judge),
+        judgements: s.number("judgements", 1..=9, f).unwrap_or(d.judgements),
+        fall_back: s.switch("fall_back", f).unwrap_or(d.fall_back),
+        model_attempts: s.number("model_attempts", 1..=1_000, f).unwrap_or(d.model_attempts),
+        model_deadline: s.duration("model_deadline", SECOND..=9 * 60 * SECOND, f).unwrap_or(d.model_deadline),
+    };
     s.finish(f);
     evaluate
 }
@@ -278,6 +287,19 @@ fn open_to_network(config: &Config, root: &mut Section<'_>, f: &mut Findings) {
             "{listen} is open to the network and there are no keys; add [[auth.keys]], or listen on 127.0.0.1"
         );
         f.mistakes.push(server.mistake("listen", problem));
+    }
+}
+
+/// Who wants a model to judge has to name one.
+fn judge_without_model(config: &Config, root: &mut Section<'_>, f: &mut Findings) {
+    let broken_llm = f.mistakes.iter().any(|m| m.key.starts_with("llm"));
+    if config.evaluate.judge.asks_model() && config.llm.endpoint.is_none() && !broken_llm {
+        let evaluate = root.section("evaluate", &mut Findings::default());
+        let problem = format!(
+            "is {:?}, which asks a model, and none is named; add [llm] with `url` and `model`, or use \"slice\"",
+            config.evaluate.judge.as_str()
+        );
+        f.mistakes.push(evaluate.mistake("judge", problem));
     }
 }
 

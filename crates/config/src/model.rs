@@ -6,7 +6,7 @@ use std::{
 
 use hindsight_api::{DEFAULT_TENANT, Key, Keyring};
 use hindsight_telemetry::{Filter, Format, Traces};
-use hindsight_types::{Invalid, TenantId};
+use hindsight_types::{Invalid, JudgeChoice, TenantId};
 use secrecy::SecretString;
 use serde::{Serialize, Serializer};
 
@@ -131,11 +131,29 @@ impl Default for Ingest {
 pub struct Evaluate {
     /// Runs judged at a time by one process.
     pub concurrency: usize,
+    /// `slice`, `llm` or `both`; the last two need `[llm]`.
+    pub judge: JudgeChoice,
+    /// Independent judgements of the model.
+    pub judgements: u32,
+    /// When the model has no verdict for good, the slice's counts; else the evaluation fails.
+    pub fall_back: bool,
+    /// Looks at a run after which a model that is away is no longer waited for.
+    pub model_attempts: u32,
+    /// Time the model has for one run, all questions together.
+    #[serde(serialize_with = "duration")]
+    pub model_deadline: Duration,
 }
 
 impl Default for Evaluate {
     fn default() -> Self {
-        Self { concurrency: 4 }
+        Self {
+            concurrency: 4,
+            judge: JudgeChoice::Slice,
+            judgements: 1,
+            fall_back: true,
+            model_attempts: 8,
+            model_deadline: Duration::from_secs(300),
+        }
     }
 }
 

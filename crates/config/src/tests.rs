@@ -234,3 +234,22 @@ proptest! {
         let _ = check(&case(&toml).env(&name, &value).sources);
     }
 }
+
+#[test]
+fn who_wants_a_model_to_judge_has_to_name_one() {
+    let mistakes = case("[evaluate]\njudge = \"both\"\n").mistakes();
+    assert_eq!(mistakes.len(), 1);
+    assert_eq!(mistakes[0].0, "evaluate.judge");
+    assert!(mistakes[0].1.contains("[llm]"), "{}", mistakes[0].1);
+
+    let llm = "[llm]\nurl = \"http://vllm:8000/v1\"\nmodel = \"qwen\"\n";
+    let evaluate =
+        "[evaluate]\njudge = \"llm\"\njudgements = 3\nfall_back = false\nmodel_deadline = \"2m\"\n";
+    let e = case(&format!("{llm}{evaluate}")).config().evaluate;
+    assert_eq!((e.judge.as_str(), e.judgements, e.fall_back), ("llm", 3, false));
+    assert_eq!(e.model_deadline, Duration::from_secs(120));
+
+    let bad = "[evaluate]\njudge = \"oracle\"\njudgements = 10\nmodel_deadline = \"1h\"\n";
+    let keys: Vec<_> = case(bad).mistakes().into_iter().map(|(k, _)| k).collect();
+    assert_eq!(keys, ["evaluate.judge", "evaluate.judgements", "evaluate.model_deadline"]);
+}

@@ -7,6 +7,7 @@ pub mod encode;
 pub mod entities;
 pub mod environment;
 pub mod gate;
+pub mod glance;
 pub mod redact;
 pub mod status;
 pub mod validate;

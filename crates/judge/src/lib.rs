@@ -1,8 +1,11 @@
 //! Looks back over a finished run: labels every step, says what the run was worth, and distils what is
-//! worth keeping. Pure: no I/O, no model, no clock of its own.
+//! worth keeping. Pure, but for the model that can be asked through `ports::Llm`: no I/O, no clock of its own.
 //!
 //! ```text
-//! evaluate(&trajectory, now) -> Evaluation            labels, reasons, summary
+//! evaluate(&trajectory, now) -> Evaluation            by the slice judge: labels, reasons, summary
+//! LlmJudge::judge(&llm, &tenant, &digest)             labels by a model
+//! Verdict::of_both(&run, &digest, slice, &llm)        both, combined
+//! conclude(&trajectory, verdict, now) -> Evaluation   what the run was worth, given the labels
 //! distil::distil(&trajectory, &evaluation, now)       lessons and failure patterns
 //! signature::error_signature(observation)             the key under which the same failure meets itself
 //! ```
@@ -10,24 +13,33 @@
 mod canon;
 pub mod distil;
 pub mod effect;
+pub mod llm;
 pub mod signature;
 pub mod slice;
 #[cfg(test)]
 mod testing;
 mod token;
+pub mod verdict;
 
 use hindsight_types::{
     ActionType, Evaluation, OutcomeStatus, StepEvaluation, StepLabel, Timestamp, Trajectory,
 };
 
-/// Name and version of the judge, as recorded in every evaluation.
-pub const SLICE_JUDGE: &str = "slice/1";
+pub use verdict::Verdict;
+
+/// Name and version of the slice judge, as recorded in every evaluation.
+pub const SLICE_JUDGE: &str = "slice/2";
 
 /// Judges a run with the slice judge. `steps` must carry their status; redaction and digest come before.
 pub fn evaluate(t: &Trajectory, now: Timestamp) -> Evaluation {
-    let steps = slice::judge(t).steps;
+    conclude(t, Verdict::of_slice(slice::judge(t).steps), now)
+}
+
+/// What a run was worth, given the verdict on its steps.
+pub fn conclude(t: &Trajectory, verdict: Verdict, now: Timestamp) -> Evaluation {
+    let Verdict { judge, steps, judging } = verdict;
     Evaluation {
-        judge: SLICE_JUDGE.to_owned(),
+        judge,
         outcome: t.outcome.resolved(),
         outcome_confidence: 0.0,
         outcome_evidence: Vec::new(),
@@ -37,6 +49,7 @@ pub fn evaluate(t: &Trajectory, now: Timestamp) -> Evaluation {
         rejected_lessons: Vec::new(),
         steps,
         evaluated_at: now,
+        judging,
     }
 }
 

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, Memory, MemoryId, MemoryKind, OpenTask, Receipt,
-    ReceiptId, Scope, TenantId, Timestamp, TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind, OpenTask,
+    Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, TenantId, Timestamp, TraceId, Viewer,
 };
 
 use crate::EmbedderId;
@@ -166,6 +166,32 @@ pub trait MemoryStore: Send + Sync + 'static {
         viewer: &Viewer,
         page: &PageRequest,
     ) -> Result<Page<EvaluationRecord>, StoreError>;
+
+    /// Judged runs of a tenant, of all its users, those judged last first; with `judge` not empty only those whose
+    /// verdict these judges made. For upkeep alone: nothing of it may be returned to a caller.
+    async fn judged_runs(
+        &self,
+        tenant: &TenantId,
+        judge: &str,
+        page: &PageRequest,
+    ) -> Result<Page<EvaluationRecord>, StoreError>;
+
+    /// Replaces what is kept of the former verdicts of a run.
+    async fn put_former_verdicts(&self, former: &FormerVerdicts) -> Result<(), StoreError>;
+
+    async fn former_verdicts(
+        &self,
+        viewer: &Viewer,
+        trace: &TraceId,
+    ) -> Result<Option<FormerVerdicts>, StoreError>;
+
+    async fn put_reevaluation(&self, reevaluation: &Reevaluation) -> Result<(), StoreError>;
+
+    async fn reevaluation(
+        &self,
+        viewer: &Viewer,
+        id: ReevaluationId,
+    ) -> Result<Option<Reevaluation>, StoreError>;
 
     async fn put_receipt(&self, receipt: &Receipt) -> Result<(), StoreError>;
 

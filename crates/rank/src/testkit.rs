@@ -80,6 +80,7 @@ pub(crate) fn experience(trace: &str, task: &str, status: OutcomeStatus) -> Expe
         rationale: why.to_owned(),
         confidence: 0.9,
         depends_on: vec![],
+        votes: vec![],
     };
     let trace_id = TraceId::new(trace).unwrap();
     Experience {
@@ -123,6 +124,7 @@ pub(crate) fn experience(trace: &str, task: &str, status: OutcomeStatus) -> Expe
             worth_reference: true,
             rejected_lessons: vec![],
             evaluated_at: day(99),
+            judging: Default::default(),
         },
         entities: vec![],
     }

@@ -146,7 +146,9 @@ impl Collection {
                 (field::INTENT, Keyword),
                 (field::ENTITIES, Keyword),
             ],
-            Self::Evaluations => &[(field::TRACE_ID, Keyword), (field::STATE, Keyword)],
+            Self::Evaluations => {
+                &[(field::TRACE_ID, Keyword), (field::STATE, Keyword), (field::JUDGE, Keyword)]
+            }
             Self::Receipts | Self::OpenTasks => &[],
             Self::Evidence => {
                 &[(field::MEMORY_ID, Keyword), (field::TRACE_ID, Keyword), (field::VERDICT, Keyword)]

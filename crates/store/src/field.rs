@@ -13,6 +13,7 @@ pub(crate) const AGENT: &str = "agent";
 pub(crate) const ENTITIES: &str = "entities";
 pub(crate) const ENVIRONMENT: &str = "environment";
 pub(crate) const INTENT: &str = "intent";
+pub(crate) const JUDGE: &str = "judge";
 pub(crate) const MEMORY_ID: &str = "memory_id";
 pub(crate) const OUTCOME: &str = "outcome";
 pub(crate) const SESSION: &str = "session";

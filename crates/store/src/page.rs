@@ -4,7 +4,7 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hindsight_ports::{Page, PageRequest, StoreError};
-use hindsight_types::Viewer;
+use hindsight_types::{Scope, TenantId, Viewer, Visibility};
 use prost::Message;
 use qdrant_client::qdrant::{Condition, RetrievedPoint};
 use uuid::Uuid;
@@ -38,18 +38,52 @@ pub(crate) async fn page<T: Stored>(
     request: &PageRequest,
     narrow: impl FnOnce(ScopedFilter) -> ScopedFilter,
 ) -> Result<Page<T>, StoreError> {
-    let binding = binding(viewer, collection);
-    let start = parse(&request.token, &binding)?;
-    let Some(filter) = ScopedFilter::readable(viewer, collection) else {
-        return Ok(Page { items: Vec::new(), next_token: String::new() });
-    };
-    let size = if request.size == 0 { DEFAULT } else { request.size.min(LARGEST) };
-    let mut walk = Paging { backend, collection, filter: narrow(filter), size, points: Vec::new() };
-    let next = walk.run(start).await?;
-    Ok(Page {
-        items: point::decode_all(viewer, &walk.points),
-        next_token: next.map(|position| token(position, binding)).unwrap_or_default(),
-    })
+    let visibilities: Vec<String> = viewer.visibilities().iter().map(|v| v.keyword()).collect();
+    let list = List { collection, binding: binding(collection, &viewer.tenant, &visibilities.join("\n")) };
+    let filter = ScopedFilter::readable(viewer, collection).map(narrow);
+    list.page(backend, filter, request, |points| point::decode_all(viewer, points)).await
+}
+
+/// One page of what there is of a tenant, whoever may see it; see [`ScopedFilter::upkeep`].
+pub(crate) async fn upkeep<T: Stored>(
+    backend: &ScopedBackend,
+    tenant: &TenantId,
+    collection: Collection,
+    request: &PageRequest,
+    narrow: impl FnOnce(ScopedFilter) -> ScopedFilter,
+) -> Result<Page<T>, StoreError> {
+    let list = List { collection, binding: binding(collection, tenant, "upkeep") };
+    let scope = Scope::new(tenant.clone(), Visibility::Tenant);
+    let filter = Some(narrow(ScopedFilter::upkeep(&scope)));
+    list.page(backend, filter, request, point::decode_readable).await
+}
+
+struct List {
+    collection: Collection,
+    binding: Uuid,
+}
+
+impl List {
+    async fn page<T>(
+        self,
+        backend: &ScopedBackend,
+        filter: Option<ScopedFilter>,
+        request: &PageRequest,
+        decode: impl FnOnce(&[RetrievedPoint]) -> Vec<T>,
+    ) -> Result<Page<T>, StoreError> {
+        let Self { collection, binding } = self;
+        let start = parse(&request.token, &binding)?;
+        let Some(filter) = filter else {
+            return Ok(Page { items: Vec::new(), next_token: String::new() });
+        };
+        let size = if request.size == 0 { DEFAULT } else { request.size.min(LARGEST) };
+        let mut walk = Paging { backend, collection, filter, size, points: Vec::new() };
+        let next = walk.run(start).await?;
+        Ok(Page {
+            items: decode(&walk.points),
+            next_token: next.map(|position| token(position, binding)).unwrap_or_default(),
+        })
+    }
 }
 
 struct Paging<'a> {
@@ -138,9 +172,8 @@ struct Token {
 }
 
 /// Ties a token to the list it came from.
-fn binding(viewer: &Viewer, collection: Collection) -> Uuid {
-    let visibilities: Vec<String> = viewer.visibilities().iter().map(|v| v.keyword()).collect();
-    let name = format!("{}\n{}\n{}", collection.name(), viewer.tenant, visibilities.join("\n"));
+fn binding(collection: Collection, tenant: &TenantId, whose: &str) -> Uuid {
+    let name = format!("{}\n{tenant}\n{whose}", collection.name());
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
 }
 

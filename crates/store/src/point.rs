@@ -136,7 +136,19 @@ pub(crate) fn decode_for<T: Stored>(viewer: &Viewer, point: &RetrievedPoint) -> 
 
 /// The readable records among `points`. One that cannot be read does not hide the others: it is logged.
 pub(crate) fn decode_all<T: Stored>(viewer: &Viewer, points: &[RetrievedPoint]) -> Vec<T> {
-    let readable = |point| match decode_for(viewer, point) {
+    readable(points, |point| decode_for(viewer, point))
+}
+
+/// The same for upkeep, whoever may see them.
+pub(crate) fn decode_readable<T: Stored>(points: &[RetrievedPoint]) -> Vec<T> {
+    readable(points, decode)
+}
+
+fn readable<T>(
+    points: &[RetrievedPoint],
+    decode: impl Fn(&RetrievedPoint) -> Result<T, StoreError>,
+) -> Vec<T> {
+    let readable = |point| match decode(point) {
         Ok(record) => Some(record),
         Err(error) => {
             tracing::error!(%error, "a stored record was left out of an answer");

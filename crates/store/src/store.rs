@@ -5,8 +5,8 @@ use hindsight_ports::{
     EmbedderId, Encoded, Hit, MemoryStore, Page, PageRequest, Search, StoreError, StoreStats,
 };
 use hindsight_types::{
-    EvaluationRecord, Event, EventBody, Evidence, Experience, Memory, MemoryId, MemoryKind, OpenTask,
-    Receipt, ReceiptId, Scope, TenantId, Timestamp, TraceId, Viewer,
+    EvaluationRecord, Event, EventBody, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind,
+    OpenTask, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, TenantId, Timestamp, TraceId, Viewer,
 };
 use qdrant_client::qdrant::Condition;
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use crate::{
     field, open, page, point, schema,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Walk, next_id},
     search, settle,
-    stored::{FAILED, Stored, WAITING, evaluation_key},
+    stored::{FAILED, JUDGED, Stored, WAITING, evaluation_key, former_key},
     write,
 };
 
@@ -179,6 +179,49 @@ impl MemoryStore for Store {
     ) -> Result<Page<EvaluationRecord>, StoreError> {
         let unfinished = Condition::matches(field::STATE, vec![WAITING.to_owned(), FAILED.to_owned()]);
         page::page(&self.backend, viewer, Collection::Evaluations, page, |all| all.and(unfinished)).await
+    }
+
+    async fn judged_runs(
+        &self,
+        tenant: &TenantId,
+        judge: &str,
+        page: &PageRequest,
+    ) -> Result<Page<EvaluationRecord>, StoreError> {
+        page::upkeep(&self.backend, tenant, Collection::Evaluations, page, |all| {
+            let judged = all.and(Condition::matches(field::STATE, JUDGED.to_owned()));
+            if judge.is_empty() {
+                judged
+            } else {
+                judged.and(Condition::matches(field::JUDGE, judge.to_owned()))
+            }
+        })
+        .await
+    }
+
+    async fn put_former_verdicts(&self, former: &FormerVerdicts) -> Result<(), StoreError> {
+        let former = std::slice::from_ref(former);
+        write::records(&self.backend, Collection::Evaluations, former, Overwrite::Any).await
+    }
+
+    async fn former_verdicts(
+        &self,
+        viewer: &Viewer,
+        trace: &TraceId,
+    ) -> Result<Option<FormerVerdicts>, StoreError> {
+        self.one(viewer, Collection::Evaluations, former_key(&viewer.tenant, trace)).await
+    }
+
+    async fn put_reevaluation(&self, reevaluation: &Reevaluation) -> Result<(), StoreError> {
+        let reevaluation = std::slice::from_ref(reevaluation);
+        write::records(&self.backend, Collection::Evaluations, reevaluation, Overwrite::Any).await
+    }
+
+    async fn reevaluation(
+        &self,
+        viewer: &Viewer,
+        id: ReevaluationId,
+    ) -> Result<Option<Reevaluation>, StoreError> {
+        self.one(viewer, Collection::Evaluations, id.0).await
     }
 
     async fn put_receipt(&self, receipt: &Receipt) -> Result<(), StoreError> {

@@ -2,8 +2,8 @@
 
 use hindsight_codec::RecordBody;
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Memory, OpenTask,
-    OutcomeStatus, Receipt, Scope, Stage, Verdict, Viewer,
+    EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, FormerVerdicts,
+    Memory, OpenTask, OutcomeStatus, Receipt, Reevaluation, Scope, Stage, Verdict, Viewer,
 };
 use uuid::Uuid;
 
@@ -29,6 +29,11 @@ pub(crate) trait Stored: Sized {
 /// Under which key the state of a trace's evaluation is kept.
 pub(crate) fn evaluation_key(tenant: &hindsight_types::TenantId, trace: &hindsight_types::TraceId) -> Uuid {
     EventId::derived(tenant, trace, "evaluation").0
+}
+
+/// Under which key the former verdicts of a trace are kept.
+pub(crate) fn former_key(tenant: &hindsight_types::TenantId, trace: &hindsight_types::TraceId) -> Uuid {
+    EventId::derived(tenant, trace, "former verdicts").0
 }
 
 /// Under which key it is kept that a task is under way.
@@ -91,6 +96,44 @@ impl Stored for EvaluationRecord {
     fn fields(&self, fields: &mut Fields) {
         fields.text(field::TRACE_ID, self.trace_id.as_str());
         fields.text(field::STATE, state(&self.state));
+        fields.text(field::JUDGE, &self.judge);
+        fields.time(field::UPDATED_AT, self.updated_at);
+    }
+}
+
+// The next two stand beside the states of evaluations and have none, so that no list of states shows them.
+
+impl Stored for FormerVerdicts {
+    body!(FormerVerdicts);
+
+    fn collection(&self) -> Collection {
+        Collection::Evaluations
+    }
+
+    fn key(&self) -> Uuid {
+        former_key(&self.scope.tenant, &self.trace_id)
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.text(field::TRACE_ID, self.trace_id.as_str());
+        if let Some(newest) = self.verdicts.first() {
+            fields.time(field::UPDATED_AT, newest.evaluated_at);
+        }
+    }
+}
+
+impl Stored for Reevaluation {
+    body!(Reevaluation);
+
+    fn collection(&self) -> Collection {
+        Collection::Evaluations
+    }
+
+    fn key(&self) -> Uuid {
+        self.id.0
+    }
+
+    fn fields(&self, fields: &mut Fields) {
         fields.time(field::UPDATED_AT, self.updated_at);
     }
 }
@@ -229,6 +272,7 @@ impl Stored for Memory {
 pub(crate) const OBSOLETE: &str = "obsolete";
 pub(crate) const WAITING: &str = "waiting";
 pub(crate) const FAILED: &str = "failed";
+pub(crate) const JUDGED: &str = "judged";
 
 fn status(status: FactStatus) -> &'static str {
     match status {
@@ -259,7 +303,7 @@ fn stage(stage: Stage) -> &'static str {
 fn state(state: &EvaluationState) -> &'static str {
     match state {
         EvaluationState::Waiting { .. } => WAITING,
-        EvaluationState::Judged => "judged",
+        EvaluationState::Judged => JUDGED,
         EvaluationState::Skipped { .. } => "skipped",
         EvaluationState::Failed { .. } => FAILED,
     }

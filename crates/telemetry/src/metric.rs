@@ -11,6 +11,7 @@ pub enum Label {
     Degraded,
     End,
     Endpoint,
+    Judge,
     Kind,
     Label,
     Method,
@@ -30,6 +31,7 @@ impl Label {
             Self::Degraded => "degraded",
             Self::End => "end",
             Self::Endpoint => "endpoint",
+            Self::Judge => "judge",
             Self::Kind => "kind",
             Self::Label => "label",
             Self::Method => "method",
@@ -56,6 +58,8 @@ pub enum Shape {
     Amounts,
     /// Spread of tokens of a language model.
     Tokens,
+    /// Spread of shares, 0 to 1.
+    Shares,
 }
 
 impl Shape {
@@ -68,6 +72,7 @@ impl Shape {
             }
             Self::Amounts => &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 250.0, 500.0, 1000.0],
             Self::Tokens => &[4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0],
+            Self::Shares => &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99],
         }
     }
 }
@@ -125,7 +130,15 @@ metrics! {
     EmbedTexts = "hindsight_embed_texts_total", Counter, [Purpose], "Texts given to the embedder.";
     Evaluations = "hindsight_evaluations_total", Counter, [Result], "Looks at a finished task, by what they came to: judged, skipped, waiting, failed.";
     EvaluationDuration = "hindsight_evaluation_duration_seconds", Seconds, [Result], "Time of one look at a finished task.";
-    StepLabels = "hindsight_step_labels_total", Counter, [Label], "Steps judged, by their label.";
+    StepLabels = "hindsight_step_labels_total", Counter, [Label, Judge], "Steps judged, by their label and by who judged.";
+    JudgeDuration = "hindsight_judge_duration_seconds", Seconds, [Judge], "Time to judge one run, the model included.";
+    JudgeAgreement = "hindsight_judge_agreement_ratio", Shares, [], "Share of the steps of a run on which slice and model agree.";
+    JudgeConsistency = "hindsight_judge_consistency_ratio", Shares, [], "Share of the steps of a run that all judgements of the model label alike.";
+    JudgeFallbacks = "hindsight_judge_fallbacks_total", Counter, [], "Runs judged without the model that was asked for.";
+    ModelVerdicts = "hindsight_model_verdicts_total", Counter, [Result], "Runs the model was asked to judge, by what came of it: ok, error, timeout.";
+    ModelTokens = "hindsight_model_tokens_total", Counter, [Kind], "Tokens the model read (input) and wrote (output) to judge.";
+    ModelRepairs = "hindsight_model_repairs_total", Counter, [], "Answers of the model that could not be used and were asked for again.";
+    Reevaluated = "hindsight_reevaluated_total", Counter, [Result], "Runs judged again on request, or not: judged, failed.";
     Recalls = "hindsight_recalls_total", Counter, [Result, Degraded], "Recalls answered: with memories (hit) or without (empty), and whether something was not searched.";
     RecallItems = "hindsight_recall_items_total", Counter, [Kind], "Memories that recalls brought.";
     GenAiDuration = "gen_ai_client_operation_duration_seconds", Seconds, [Result], "Time a call of a language model takes with its retries, by what came of it: ok, cached, budget, left_alone, timeout, another error.";
@@ -163,7 +176,7 @@ impl Metric {
         match self.shape() {
             Shape::Counter => metrics::describe_counter!(self.name(), self.help()),
             Shape::Gauge => metrics::describe_gauge!(self.name(), self.help()),
-            Shape::Seconds | Shape::Amounts | Shape::Tokens => {
+            Shape::Seconds | Shape::Amounts | Shape::Tokens | Shape::Shares => {
                 metrics::describe_histogram!(self.name(), self.help())
             }
         }

@@ -20,7 +20,7 @@ fn named(text: &str) -> BTreeSet<&str> {
 fn series() -> BTreeSet<String> {
     let names = |m: &Metric| match m.shape() {
         Shape::Counter | Shape::Gauge => vec![m.name().to_owned()],
-        Shape::Seconds | Shape::Amounts | Shape::Tokens => {
+        Shape::Seconds | Shape::Amounts | Shape::Tokens | Shape::Shares => {
             ["_bucket", "_sum", "_count"].map(|end| format!("{}{end}", m.name())).to_vec()
         }
     };

@@ -7,8 +7,10 @@ mod scan;
 mod script;
 mod stopwords;
 mod tokenize;
+mod visible;
 
 pub use compare::{overlap, similarity, token_set};
 pub use script::{is_cjk, mostly_cjk, truncate_chars};
 pub use stopwords::is_stop_word;
 pub use tokenize::{Kind, Token, tokenize, tokens};
+pub use visible::{is_invisible, one_line};

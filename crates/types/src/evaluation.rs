@@ -35,11 +35,54 @@ pub struct StepEvaluation {
     pub confidence: f32,
     /// Indices of earlier steps this one needed.
     pub depends_on: Vec<u32>,
+    /// What each judge said, when there were several. Empty: this is the verdict of a lone one.
+    pub votes: Vec<Vote>,
+}
+
+impl StepEvaluation {
+    /// Whether all judges said the same.
+    pub fn agreed(&self) -> bool {
+        self.votes.iter().all(|v| v.label == self.label)
+    }
+}
+
+/// What one judge says of one step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Vote {
+    /// Judge and version.
+    pub judge: String,
+    pub label: StepLabel,
+    /// 0 to 1.
+    pub confidence: f32,
+    pub rationale: String,
+}
+
+/// How a verdict came about.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Judging {
+    /// The model that answered, as its endpoint names it; empty without one.
+    pub model: String,
+    /// Version of the prompt, as in `judge-v1`.
+    pub prompt: String,
+    /// Independent judgements of the model.
+    pub judgements: u32,
+    /// Questions the model was asked.
+    pub calls: u32,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// Millionths of the currency in which prices are set; 0 without prices.
+    pub cost_micros: u64,
+    /// Share of steps, 0 to 1, on which slice and model agree. `None` unless both judged.
+    pub agreement: Option<f32>,
+    /// Share of steps, 0 to 1, that all judgements of the model label alike. `None` below two.
+    pub consistency: Option<f32>,
+    /// Why the verdict does without the model that was asked for; empty when it does not.
+    pub fallback: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// Judge and version that made it, as in `slice/1`.
+    /// Judges and versions that made it, as in `slice/1` or `slice/1+llm/judge-v1`.
     pub judge: String,
     /// One per step, in step order.
     pub steps: Vec<StepEvaluation>,
@@ -56,6 +99,7 @@ pub struct Evaluation {
     /// What was drawn from the run and not kept as a lesson.
     pub rejected_lessons: Vec<RejectedLesson>,
     pub evaluated_at: Timestamp,
+    pub judging: Judging,
 }
 
 /// Advice that was not kept as a lesson.
@@ -106,5 +150,7 @@ pub struct EvaluationRecord {
     /// Deliveries so far, this one included.
     pub attempts: u32,
     pub step_count: u32,
+    /// Judges and versions of the verdict; empty while there is none.
+    pub judge: String,
     pub updated_at: Timestamp,
 }

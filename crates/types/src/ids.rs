@@ -113,6 +113,7 @@ uuid_id!(EventId, "event_id");
 uuid_id!(MemoryId, "memory_id");
 uuid_id!(ReceiptId, "receipt_id");
 uuid_id!(EvidenceId, "evidence_id");
+uuid_id!(ReevaluationId, "reevaluation_id");
 
 impl EventId {
     /// The id of an event that came without one: the same event sent twice gets the same id.
@@ -147,6 +148,18 @@ impl MemoryId {
 impl EvidenceId {
     pub fn of(memory: MemoryId, tenant: &TenantId, trace: &TraceId) -> Self {
         Self(derive("evidence", &[&memory.to_string(), tenant.as_str(), trace.as_str()]))
+    }
+}
+
+impl ReevaluationId {
+    /// The same request gets the same id.
+    pub fn of_request(tenant: &TenantId, request_id: &str) -> Self {
+        Self(derive("reevaluation", &[tenant.as_str(), request_id]))
+    }
+
+    /// The id of the message that asks for a page of it.
+    pub fn page(self, page: u32) -> Uuid {
+        derive("reevaluation page", &[&self.to_string(), &page.to_string()])
     }
 }
 

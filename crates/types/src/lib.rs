@@ -10,6 +10,7 @@ mod ids;
 mod memory;
 mod outcome;
 mod receipt;
+mod reevaluation;
 mod scope;
 mod trajectory;
 
@@ -17,12 +18,13 @@ pub mod limits;
 
 pub use error::{FieldError, Invalid};
 pub use evaluation::{
-    Evaluation, EvaluationRecord, EvaluationState, JudgedTrajectory, RejectedLesson, StepEvaluation,
-    StepLabel,
+    Evaluation, EvaluationRecord, EvaluationState, JudgedTrajectory, Judging, RejectedLesson, StepEvaluation,
+    StepLabel, Vote,
 };
 pub use event::{Event, EventBody, OpenTask, TaskCompleted, TaskStarted};
 pub use ids::{
-    AgentId, EventId, EvidenceId, MemoryId, ReceiptId, SessionId, TaskType, TenantId, TraceId, UserId,
+    AgentId, EventId, EvidenceId, MemoryId, ReceiptId, ReevaluationId, SessionId, TaskType, TenantId,
+    TraceId, UserId,
 };
 pub use memory::{
     Experience, Fact, FactStatus, FailurePattern, Lesson, Memory, MemoryKind, Stage, StepMemory,
@@ -30,6 +32,10 @@ pub use memory::{
 pub use outcome::{EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus};
 pub use receipt::{
     ArmReport, Evidence, Exposure, RecalledItem, Receipt, ScoreFactors, Verdict, Withheld, WithheldReason,
+};
+pub use reevaluation::{
+    FAILURES_NAMED, FormerVerdicts, JudgeChoice, Reevaluation, ReevaluationState, ReevaluationTarget,
+    VERDICTS_KEPT,
 };
 pub use scope::{Scope, Viewer, Visibility};
 pub use trajectory::{ActionType, Decision, Environment, Step, StepStatus, Trajectory};

@@ -103,6 +103,7 @@ async fn indexed_waits_for_the_evaluation_and_no_longer_than_the_caller() {
         state: EvaluationState::Skipped { reason: "short".to_owned() },
         attempts: 1,
         step_count: 1,
+        judge: String::new(),
         updated_at: Timestamp::UNIX_EPOCH,
     };
     house.store.put_evaluation_record(&record).await.unwrap();

@@ -1,10 +1,10 @@
 //! From a complete run to what is kept of it. Pure.
 
 use hindsight_ingest::{digest, entities};
-use hindsight_judge::distil::distil;
+use hindsight_judge::{Verdict, distil::distil};
 use hindsight_types::{
-    Experience, JudgedTrajectory, Memory, MemoryId, Step, StepEvaluation, StepLabel, StepMemory, Timestamp,
-    Trajectory,
+    Evaluation, Experience, JudgedTrajectory, Memory, MemoryId, Step, StepEvaluation, StepLabel, StepMemory,
+    Timestamp, Trajectory,
 };
 
 /// What the text of a stored step holds of its arguments and of its result, in bytes.
@@ -13,9 +13,9 @@ const OBSERVATION_BYTES: usize = 500;
 /// Text that is searched for entities, per step.
 const ENTITY_BYTES: usize = 2000;
 
-/// Judges a run. Redaction and `assemble::complete` come before.
-pub(crate) fn judge(trajectory: Trajectory, now: Timestamp) -> JudgedTrajectory {
-    let evaluation = hindsight_judge::evaluate(&trajectory, now);
+/// What is kept of a run, given the verdict on its steps.
+pub(crate) fn conclude(trajectory: Trajectory, verdict: Verdict, now: Timestamp) -> JudgedTrajectory {
+    let evaluation = hindsight_judge::conclude(&trajectory, verdict, now);
     let distilled = distil(&trajectory, &evaluation, now);
     JudgedTrajectory {
         trajectory,
@@ -26,15 +26,19 @@ pub(crate) fn judge(trajectory: Trajectory, now: Timestamp) -> JudgedTrajectory 
 }
 
 /// The memories a judged run becomes: the experience with its observations digested, the steps that
-/// mattered, lessons and failure patterns. The raw observations stay in the events.
-pub(crate) fn memories(judged: JudgedTrajectory) -> Vec<Memory> {
+/// mattered, lessons and failure patterns. The raw observations stay in the events. A step that mattered by
+/// the `former` verdict is written as well, so that no memory keeps a label that was taken back.
+pub(crate) fn memories(judged: JudgedTrajectory, former: Option<&Evaluation>) -> Vec<Memory> {
     let JudgedTrajectory { trajectory: t, evaluation, lessons, failure_patterns } = judged;
+    let mattered = |s: &StepEvaluation| s.label != StepLabel::Redundant;
+    let did = |at: usize| former.and_then(|f| f.steps.get(at)).is_some_and(mattered);
     let mut memories: Vec<Memory> = t
         .steps
         .iter()
         .zip(&evaluation.steps)
-        .filter(|(step, label)| !step.action_name.is_empty() && label.label != StepLabel::Redundant)
-        .map(|(step, label)| Memory::Step(step_memory(&t, step, label)))
+        .enumerate()
+        .filter(|(at, (step, label))| !step.action_name.is_empty() && (mattered(label) || did(*at)))
+        .map(|(_, (step, label))| Memory::Step(step_memory(&t, step, label)))
         .collect();
     memories.extend(lessons.into_iter().map(Memory::Lesson));
     memories.extend(failure_patterns.into_iter().map(Memory::FailurePattern));

@@ -2,15 +2,19 @@
 //! distils lessons and failure patterns, and stores what can be recalled. What fails is a state that can
 //! be listed and replayed.
 
+mod bench;
+mod broken;
 mod evaluate;
+mod judges;
 mod message;
+mod reevaluate;
 mod role;
 mod service;
 mod settings;
 mod worker;
 
 pub use role::Evaluator;
-pub use settings::EvaluatorSettings;
+pub use settings::{EvaluatorSettings, JudgeSettings};
 
 /// Name of the role and of its gRPC error domain.
 pub(crate) const NAME: &str = "evaluator";

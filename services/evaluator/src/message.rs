@@ -3,9 +3,17 @@ use std::collections::BTreeMap;
 use hindsight_codec::{schema, scope_from_proto, scope_to_proto};
 use hindsight_ingest::assemble::evaluation_request_id;
 use hindsight_ports::Envelope;
-use hindsight_proto::event::v1::EvaluationRequested;
-use hindsight_types::{EvaluationRecord, Scope, Timestamp, TraceId};
+use hindsight_proto::event::v1::{EvaluationRequested, ReevaluationContinued};
+use hindsight_types::{EvaluationRecord, Reevaluation, ReevaluationId, Scope, Timestamp, TraceId};
 use prost::Message as _;
+use uuid::Uuid;
+
+/// What the queue brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Message {
+    Requested(Requested),
+    Continued(Continued),
+}
 
 /// A task to be judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,16 +23,33 @@ pub(crate) struct Requested {
     pub(crate) step_count: u32,
 }
 
+/// A re-evaluation to be brought on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Continued {
+    pub(crate) id: ReevaluationId,
+    pub(crate) scope: Scope,
+    pub(crate) page: u32,
+}
+
 /// The error says why the message can never be read.
-pub(crate) fn read(envelope: &Envelope) -> Result<Requested, String> {
-    if envelope.schema != schema::EVALUATION_REQUESTED {
-        return Err(format!("messages of type `{}` are not known here", envelope.schema));
+pub(crate) fn read(envelope: &Envelope) -> Result<Message, String> {
+    let garbled = |e| format!("{} cannot be decoded: {e}", envelope.schema);
+    let payload = envelope.payload.as_slice();
+    match envelope.schema.as_str() {
+        schema::EVALUATION_REQUESTED => {
+            let request = EvaluationRequested::decode(payload).map_err(garbled)?;
+            let trace_id = TraceId::new(request.trace_id).map_err(|e| e.to_string())?;
+            let scope = scope_from_proto(&envelope.tenant, request.scope).map_err(|e| e.to_string())?;
+            Ok(Message::Requested(Requested { trace_id, scope, step_count: request.step_count }))
+        }
+        schema::REEVALUATION_CONTINUED => {
+            let page = ReevaluationContinued::decode(payload).map_err(garbled)?;
+            let id = ReevaluationId::parse(&page.reevaluation_id).map_err(|e| e.to_string())?;
+            let scope = scope_from_proto(&envelope.tenant, page.scope).map_err(|e| e.to_string())?;
+            Ok(Message::Continued(Continued { id, scope, page: page.page }))
+        }
+        other => Err(format!("messages of type `{other}` are not known here")),
     }
-    let request = EvaluationRequested::decode(envelope.payload.as_slice())
-        .map_err(|e| format!("{} cannot be decoded: {e}", envelope.schema))?;
-    let trace_id = TraceId::new(request.trace_id).map_err(|e| e.to_string())?;
-    let scope = scope_from_proto(&envelope.tenant, request.scope).map_err(|e| e.to_string())?;
-    Ok(Requested { trace_id, scope, step_count: request.step_count })
 }
 
 /// The same request as the one the completion of the task made.
@@ -34,12 +59,27 @@ pub(crate) fn again(record: &EvaluationRecord, now: Timestamp) -> Envelope {
         scope: Some(scope_to_proto(&record.scope)),
         step_count: record.step_count,
     };
+    let id = evaluation_request_id(&record.scope.tenant, &record.trace_id, record.step_count).0;
+    envelope(id, schema::EVALUATION_REQUESTED, &record.scope, now, request.encode_to_vec())
+}
+
+/// Asks for the page of a re-evaluation that its record says is next.
+pub(crate) fn next_page(job: &Reevaluation, now: Timestamp) -> Envelope {
+    let page = ReevaluationContinued {
+        reevaluation_id: job.id.to_string(),
+        scope: Some(scope_to_proto(&job.scope)),
+        page: job.page,
+    };
+    envelope(job.id.page(job.page), schema::REEVALUATION_CONTINUED, &job.scope, now, page.encode_to_vec())
+}
+
+fn envelope(id: Uuid, schema: &str, scope: &Scope, now: Timestamp, payload: Vec<u8>) -> Envelope {
     Envelope {
-        id: evaluation_request_id(&record.scope.tenant, &record.trace_id, record.step_count).0,
-        schema: schema::EVALUATION_REQUESTED.to_owned(),
-        tenant: record.scope.tenant.clone(),
+        id,
+        schema: schema.to_owned(),
+        tenant: scope.tenant.clone(),
         occurred_at: now,
         trace_context: BTreeMap::new(),
-        payload: request.encode_to_vec(),
+        payload,
     }
 }

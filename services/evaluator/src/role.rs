@@ -1,14 +1,14 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use hindsight_ports::{Bus, Clock, Embedder, MemoryStore};
+use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore};
 use hindsight_proto::evaluator::v1::evaluator_service_server::{EvaluatorServiceServer, SERVICE_NAME};
 use hindsight_runtime::{Role, RoleError};
 use hindsight_types::limits;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 
-use crate::{EvaluatorSettings, NAME, service::Service, worker::Worker};
+use crate::{EvaluatorSettings, NAME, bench::Bench, judges::Judges, service::Service, worker::Worker};
 
 /// The role `evaluator`: the gRPC service and the workers.
 pub struct Evaluator {
@@ -24,16 +24,20 @@ impl fmt::Debug for Evaluator {
 }
 
 impl Evaluator {
+    /// `llm` is asked when the settings or a caller want a model to judge.
     pub fn new(
         settings: EvaluatorSettings,
         bus: Arc<dyn Bus>,
         store: Arc<dyn MemoryStore>,
         embedder: Arc<dyn Embedder>,
+        llm: Option<Arc<dyn Llm>>,
         clock: Arc<dyn Clock>,
     ) -> Self {
+        let judges = Judges::new(settings.judge.clone(), llm, clock.clone());
+        let bench = Arc::new(Bench { judges, store: store.clone(), embedder });
         let gate = settings.gate.clone();
-        let service = Service { bus: bus.clone(), store: store.clone(), clock: clock.clone(), gate };
-        let worker = Worker::new(settings, bus.clone(), store, embedder, clock);
+        let service = Service { bus: bus.clone(), store, clock: clock.clone(), gate, bench: bench.clone() };
+        let worker = Worker::new(settings, bus.clone(), bench, clock);
         Self { bus, service: Arc::new(service), worker: Arc::new(worker) }
     }
 }

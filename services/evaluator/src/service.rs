@@ -1,27 +1,24 @@
-//! The four calls of `EvaluatorService`.
+//! The calls of `EvaluatorService`.
+
+mod again;
+mod dry_run;
 
 use std::sync::Arc;
 
 use hindsight_api::{Caller, Permission, caller, status};
-use hindsight_codec::{
-    evaluation_record_to_proto, evaluation_to_proto, failure_pattern_to_proto, lesson_to_proto,
-    trajectory_from_proto,
-};
-use hindsight_ingest::{
-    GateDecision, GateSettings,
-    assemble::{complete, evaluation_request_id},
-    gate, redact, validate,
-};
+use hindsight_codec::{evaluation_record_to_proto, evaluation_to_proto, reevaluation_to_proto};
+use hindsight_ingest::{GateSettings, assemble::evaluation_request_id};
 use hindsight_ports::{Bus, Clock, MemoryStore, PageRequest, Queue};
 use hindsight_proto::evaluator::v1::{
-    EvaluateRequest, EvaluateResponse, GetEvaluationRequest, GetEvaluationResponse, ListFailuresRequest,
-    ListFailuresResponse, ReplayFailuresRequest, ReplayFailuresResponse,
+    EvaluateRequest, EvaluateResponse, GetEvaluationRequest, GetEvaluationResponse, GetReevaluationRequest,
+    GetReevaluationResponse, ListFailuresRequest, ListFailuresResponse, ReevaluateRequest,
+    ReevaluateResponse, ReplayFailuresRequest, ReplayFailuresResponse,
     evaluator_service_server::EvaluatorService,
 };
-use hindsight_types::{EvaluationRecord, EvaluationState, Invalid, TraceId, Trajectory, UserId, Viewer};
-use tonic::{Request, Response, Status};
+use hindsight_types::{EvaluationRecord, EvaluationState, Invalid, ReevaluationId, TraceId, UserId, Viewer};
+use tonic::{Code, Request, Response, Status};
 
-use crate::{NAME, evaluate, message};
+use crate::{NAME, bench::Bench, judges::NO_MODEL, message};
 
 /// Most runs named in one replay, and the size of a page when all are replayed.
 const REPLAY: usize = 500;
@@ -31,6 +28,7 @@ pub(crate) struct Service {
     pub(crate) store: Arc<dyn MemoryStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) gate: GateSettings,
+    pub(crate) bench: Arc<Bench>,
 }
 
 fn invalid(e: Invalid) -> Status {
@@ -50,6 +48,10 @@ fn allowed<T>(request: &Request<T>, permission: Permission) -> Result<Caller, St
     let caller = caller(request)?;
     caller.require(permission)?;
     Ok(caller)
+}
+
+fn no_model() -> Status {
+    status::error(NAME, Code::FailedPrecondition, "MODEL_NOT_CONFIGURED", NO_MODEL, [])
 }
 
 impl Service {
@@ -110,28 +112,7 @@ impl EvaluatorService for Service {
         request: Request<EvaluateRequest>,
     ) -> Result<Response<EvaluateResponse>, Status> {
         let tenant = allowed(&request, Permission::Read)?.tenant;
-        let run = request.into_inner().trajectory;
-        let run = run.ok_or_else(|| invalid(Invalid::new("trajectory", "is required")))?;
-        let (now, settings) = (self.clock.now(), self.gate.clone());
-        let work = move || {
-            let mut run: Trajectory = trajectory_from_proto(&tenant, run, now)?;
-            validate::trajectory(&run)?;
-            redact::trajectory(&mut run);
-            complete(&mut run);
-            let decision = gate(&run, &settings);
-            Ok((evaluate::judge(run, now), decision))
-        };
-        let done = tokio::task::spawn_blocking(work).await.map_err(|e| status::internal(NAME, e))?;
-        let (judged, decision) = done.map_err(|e: Invalid| invalid(e.within("trajectory")))?;
-        Ok(Response::new(EvaluateResponse {
-            evaluation: Some(evaluation_to_proto(&judged.evaluation)),
-            lessons: judged.lessons.iter().map(lesson_to_proto).collect(),
-            failure_patterns: judged.failure_patterns.iter().map(failure_pattern_to_proto).collect(),
-            gate_reason: match decision {
-                GateDecision::Judge { .. } => String::new(),
-                GateDecision::Skip { reason } => reason,
-            },
-        }))
+        self.dry_run(tenant, request.into_inner()).await.map(Response::new)
     }
 
     async fn get_evaluation(
@@ -145,10 +126,38 @@ impl EvaluatorService for Service {
         let record = self.store.evaluation_record(&viewer, &trace).await.map_err(store_error)?;
         let record = record.ok_or_else(|| status::not_found(NAME, "evaluation", &trace))?;
         let experience = self.store.experience(&viewer, &trace).await.map_err(store_error)?;
+        let evaluation = experience.map(|e| e.evaluation);
+        let former = self.store.former_verdicts(&viewer, &trace).await.map_err(store_error)?;
+        let former = former.map(|f| f.verdicts).unwrap_or_default();
+        // A judging that broke off after it had put the verdict by leaves it current as well.
+        let previous = former.iter().filter(|f| Some(*f) != evaluation.as_ref());
         Ok(Response::new(GetEvaluationResponse {
             record: Some(evaluation_record_to_proto(&record)),
-            evaluation: experience.map(|e| evaluation_to_proto(&e.evaluation)),
+            previous: previous.map(evaluation_to_proto).collect(),
+            evaluation: evaluation.as_ref().map(evaluation_to_proto),
         }))
+    }
+
+    async fn reevaluate(
+        &self,
+        request: Request<ReevaluateRequest>,
+    ) -> Result<Response<ReevaluateResponse>, Status> {
+        let caller = allowed(&request, Permission::Admin)?;
+        let job = self.begin(caller, request.into_inner()).await?;
+        Ok(Response::new(ReevaluateResponse { reevaluation: Some(reevaluation_to_proto(&job)) }))
+    }
+
+    async fn get_reevaluation(
+        &self,
+        request: Request<GetReevaluationRequest>,
+    ) -> Result<Response<GetReevaluationResponse>, Status> {
+        let caller = allowed(&request, Permission::Read)?;
+        let GetReevaluationRequest { id, user } = request.into_inner();
+        let id = ReevaluationId::parse(&id).map_err(invalid)?;
+        let viewer = viewer(caller, user)?;
+        let job = self.store.reevaluation(&viewer, id).await.map_err(store_error)?;
+        let job = job.ok_or_else(|| status::not_found(NAME, "reevaluation", id))?;
+        Ok(Response::new(GetReevaluationResponse { reevaluation: Some(reevaluation_to_proto(&job)) }))
     }
 
     async fn list_failures(

@@ -8,23 +8,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hindsight_ingest::{Assembly, GateDecision, assemble, encode, gate, redact};
-use hindsight_ports::{
-    Bus, BusError, Clock, Consumer, Delivery, EmbedError, Embedder, MemoryStore, Queue, StoreError,
-};
+use hindsight_ingest::{Assembly, GateDecision, assemble, gate};
+use hindsight_ports::{Bus, BusError, Clock, Consumer, Delivery, MemoryStore, Queue, StoreError};
 use hindsight_runtime::Trouble;
 use hindsight_telemetry::{Label, Metric, span};
-use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, EventBody, JudgedTrajectory, Memory, OutcomeStatus, Scope,
-    StepLabel, Trajectory, Viewer, Visibility,
-};
+use hindsight_types::{EvaluationRecord, EvaluationState, Event, EventBody, OutcomeStatus, Scope};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::{
-    EvaluatorSettings, evaluate,
-    message::{self, Requested},
+    EvaluatorSettings,
+    bench::{Bench, viewer},
+    broken::Broken,
+    judges::Asked,
+    message::{self, Message, Requested},
+    reevaluate::Reevaluations,
 };
 
 const SAME_SCOPE: &str = "all events of a trace must be recorded in the scope of its start";
@@ -34,12 +33,15 @@ const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(300);
 /// While a dependency is away the delay between attempts grows to that of this many: 16 s.
 const AWAY_ATTEMPTS: u32 = 5;
+/// However long a model wants to be left alone, it is looked at again after this.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 pub(crate) struct Worker {
     settings: EvaluatorSettings,
     bus: Arc<dyn Bus>,
     store: Arc<dyn MemoryStore>,
-    embedder: Arc<dyn Embedder>,
+    bench: Arc<Bench>,
+    again: Reevaluations,
     clock: Arc<dyn Clock>,
     held: AtomicUsize,
     /// Why the last run could not be judged for now.
@@ -49,10 +51,10 @@ pub(crate) struct Worker {
 /// How an attempt to judge a run ended.
 enum End {
     Done,
-    /// Look again: `reason`, and how often it was looked at for it.
+    /// Look again after `wait`.
     Later {
         reason: String,
-        attempts: u32,
+        wait: Duration,
     },
     /// It will never succeed as it is.
     Failed {
@@ -69,6 +71,8 @@ struct Job<'a> {
     attempts: u32,
     /// Steps that must be there: what was asked for, or more when more was asked for before.
     step_count: u32,
+    /// Who judged; empty before.
+    judge: String,
     begun: Instant,
 }
 
@@ -78,42 +82,22 @@ enum Look {
     Events(Vec<Event>),
 }
 
-/// Why an attempt broke off.
-enum Broken {
-    Transient(String),
-    Final(String),
-}
-
-impl From<StoreError> for Broken {
-    fn from(e: StoreError) -> Self {
-        match e {
-            // The operator can correct the configuration; the run is sound.
-            StoreError::Unavailable(_) | StoreError::EmbedderMismatch { .. } => {
-                Self::Transient(e.to_string())
-            }
-            StoreError::Corrupt(_) | StoreError::Rejected(_) => Self::Final(e.to_string()),
-        }
-    }
-}
-
-impl From<EmbedError> for Broken {
-    fn from(e: EmbedError) -> Self {
-        match e {
-            EmbedError::Unavailable(_) | EmbedError::Misconfigured(_) => Self::Transient(e.to_string()),
-            EmbedError::Rejected(_) => Self::Final(e.to_string()),
-        }
-    }
-}
-
 impl Worker {
     pub(crate) fn new(
         settings: EvaluatorSettings,
         bus: Arc<dyn Bus>,
-        store: Arc<dyn MemoryStore>,
-        embedder: Arc<dyn Embedder>,
+        bench: Arc<Bench>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { settings, bus, store, embedder, clock, held: AtomicUsize::new(0), trouble: Trouble::default() }
+        let store = bench.store.clone();
+        let again = Reevaluations {
+            bus: bus.clone(),
+            bench: bench.clone(),
+            clock: clock.clone(),
+            at_a_time: settings.concurrency.max(1),
+        };
+        let (held, trouble) = (AtomicUsize::new(0), Trouble::default());
+        Self { settings, bus, store, bench, again, clock, held, trouble }
     }
 
     pub(crate) fn trouble(&self) -> Option<String> {
@@ -183,29 +167,35 @@ impl Worker {
     }
 
     async fn deliver(&self, delivery: &Delivery) {
-        let requested = match message::read(&delivery.envelope) {
-            Ok(requested) => requested,
+        let message = match message::read(&delivery.envelope) {
+            Ok(message) => message,
             Err(reason) => return settled(delivery, delivery.settle.dead_letter(&reason).await),
         };
-        let trace = &requested.trace_id;
-        let (end, trouble) = match self.attempt(&requested).await {
+        let (about, end) = match &message {
+            Message::Requested(requested) => (requested.trace_id.to_string(), self.attempt(requested).await),
+            Message::Continued(page) => {
+                let end = self.again.page(page, delivery.attempt).await;
+                (page.id.to_string(), end.map(|()| End::Done))
+            }
+        };
+        let (end, trouble) = match end {
             Ok(end) => (end, None),
             Err(Broken::Final(reason)) => (End::Failed { reason }, None),
-            Err(Broken::Transient(reason)) => {
+            Err(Broken::Transient { reason, wait }) => {
                 // What is away comes back at once; nobody should wait minutes for it then.
-                let attempts = delivery.attempt.min(AWAY_ATTEMPTS);
-                (End::Later { reason: reason.clone(), attempts }, Some(reason))
+                let wait = wait.unwrap_or_else(|| delay(delivery.attempt.min(AWAY_ATTEMPTS)));
+                (End::Later { reason: reason.clone(), wait: wait.min(LONGEST_WAIT) }, Some(reason))
             }
         };
         self.trouble.report(trouble);
         let outcome = match end {
             End::Done => delivery.settle.ack().await,
-            End::Later { reason, attempts } => {
-                tracing::info!(%trace, reason, attempts, "a run is judged later");
-                delivery.settle.retry(&reason, delay(attempts)).await
+            End::Later { reason, wait } => {
+                tracing::info!(about, reason, ?wait, "judged later");
+                delivery.settle.retry(&reason, wait).await
             }
             End::Failed { reason } => {
-                tracing::error!(%trace, reason, "a run could not be judged");
+                tracing::error!(about, reason, "could not be judged");
                 delivery.settle.dead_letter(&reason).await
             }
         };
@@ -216,19 +206,20 @@ impl Worker {
     /// delivery is settled, if the store answers at all.
     async fn attempt(&self, requested: &Requested) -> Result<End, Broken> {
         let (scope, step_count) = (requested.scope.clone(), requested.step_count);
-        let mut job = Job { requested, scope, attempts: 1, step_count, begun: Instant::now() };
+        let mut job =
+            Job { requested, scope, attempts: 1, step_count, judge: String::new(), begun: Instant::now() };
         let end = match self.look(&mut job).await {
             Ok(Look::Settled) => return Ok(End::Done),
-            Ok(Look::Events(events)) => self.evaluate(&job, events).await,
+            Ok(Look::Events(events)) => self.evaluate(&mut job, events).await,
             Err(broken) => Err(broken),
         };
         match end {
             Err(Broken::Final(reason)) => self.fail(&job, reason).await,
-            Err(Broken::Transient(reason)) => {
+            Err(Broken::Transient { reason, wait }) => {
                 // Shows why it takes long; when the store is what is away, the queue alone knows.
                 let state = EvaluationState::Waiting { reason: reason.clone() };
                 let _ = self.record(&job, state).await;
-                Err(Broken::Transient(reason))
+                Err(Broken::Transient { reason, wait })
             }
             end => end,
         }
@@ -236,15 +227,8 @@ impl Worker {
 
     async fn look(&self, job: &mut Job<'_>) -> Result<Look, Broken> {
         let trace = &job.requested.trace_id;
-        let mut events = self.store.events(&job.scope, trace).await?;
-        let shared = Scope::new(job.scope.tenant.clone(), Visibility::Tenant);
-        if shared != job.scope {
-            // Events that everyone may see join a run of narrower scope.
-            events.extend(self.store.events(&shared, trace).await?);
-        }
-        if let Some(scope) = assemble::scope_of(&events) {
-            job.scope = scope.clone();
-        }
+        let (events, scope) = self.bench.events(&job.scope, trace).await?;
+        job.scope = scope;
         let Some(known) = self.store.evaluation_record(&viewer(&job.scope), trace).await? else {
             return Ok(Look::Events(events));
         };
@@ -276,7 +260,7 @@ impl Worker {
         Ok(judged.is_some_and(|e| e.trajectory.outcome.resolved() == OutcomeStatus::Unknown))
     }
 
-    async fn evaluate(&self, job: &Job<'_>, events: Vec<Event>) -> Result<End, Broken> {
+    async fn evaluate(&self, job: &mut Job<'_>, events: Vec<Event>) -> Result<End, Broken> {
         let run = match assemble::assemble(events) {
             Assembly::Complete(run) => *run,
             Assembly::Missing(gap) if job.attempts >= self.settings.attempts => {
@@ -285,37 +269,19 @@ impl Worker {
             Assembly::Missing(gap) => {
                 let reason = gap.to_string();
                 self.record(job, EvaluationState::Waiting { reason: reason.clone() }).await?;
-                return Ok(End::Later { reason, attempts: job.attempts });
+                return Ok(End::Later { reason, wait: delay(job.attempts) });
             }
         };
         let state = match gate(&run, &self.settings.gate) {
             GateDecision::Skip { reason } => EvaluationState::Skipped { reason },
             GateDecision::Judge { .. } => {
-                self.judge(run).await?;
+                let asked = Asked { looks: job.attempts, ..Asked::default() };
+                job.judge = self.bench.judge(run, asked).await?;
                 EvaluationState::Judged
             }
         };
         self.record(job, state).await?;
         Ok(End::Done)
-    }
-
-    /// Everything is written under ids derived from the run, so an attempt that broke off halfway is
-    /// completed by the next.
-    async fn judge(&self, run: Trajectory) -> Result<(), Broken> {
-        let now = self.clock.now();
-        let work = move || {
-            let mut run = run;
-            redact::trajectory(&mut run);
-            let judged: JudgedTrajectory = evaluate::judge(run, now);
-            count_labels(&judged);
-            evaluate::memories(judged)
-        };
-        // On a thread of its own: a large run takes long, and one that breaks the judge is a failure to list.
-        let memories: Vec<Memory> = tokio::task::spawn_blocking(work)
-            .await
-            .map_err(|e| Broken::Final(format!("the judge broke off: {e}")))?;
-        let encoded = encode::memories(self.embedder.as_ref(), memories).await?;
-        Ok(self.store.upsert(&encoded).await?)
     }
 
     /// A failure is listed before it becomes a dead letter.
@@ -331,6 +297,7 @@ impl Worker {
             state,
             attempts: job.attempts,
             step_count: job.step_count,
+            judge: job.judge.clone(),
             updated_at: self.clock.now(),
         };
         self.store.put_evaluation_record(&record).await?;
@@ -350,18 +317,6 @@ fn word(state: &EvaluationState) -> &'static str {
     }
 }
 
-fn count_labels(judged: &JudgedTrajectory) {
-    for step in &judged.evaluation.steps {
-        let label = match step.label {
-            StepLabel::Necessary => "necessary",
-            StepLabel::Redundant => "redundant",
-            StepLabel::Misleading => "misleading",
-            StepLabel::Failed => "failed",
-        };
-        Metric::StepLabels.add(1, &[(Label::Label, label)]);
-    }
-}
-
 fn settled(delivery: &Delivery, outcome: Result<(), BusError>) {
     if let Err(error) = outcome {
         tracing::warn!(id = %delivery.envelope.id, %error, "a delivery could not be settled");
@@ -371,15 +326,4 @@ fn settled(delivery: &Delivery, outcome: Result<(), BusError>) {
 /// 1 s, 2 s, 4 s, … 5 min.
 fn delay(attempts: u32) -> Duration {
     FIRST_DELAY.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(LONGEST_DELAY)
-}
-
-/// Who sees what is in this scope.
-fn viewer(scope: &Scope) -> Viewer {
-    let viewer = Viewer::of_tenant(scope.tenant.clone());
-    match scope.visibility.clone() {
-        Visibility::Tenant => viewer,
-        Visibility::User(u) => viewer.with_user(Some(u)),
-        Visibility::Agent(a) => viewer.with_agent(Some(a)),
-        Visibility::Task(t) => viewer.with_task_type(Some(t)),
-    }
 }

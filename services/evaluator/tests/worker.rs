@@ -4,129 +4,24 @@
 mod support;
 
 use hindsight_evaluator::EvaluatorSettings;
-use hindsight_ingest::{assemble::evaluation_request_id, split};
+use hindsight_ingest::split;
 use hindsight_ports::{
-    Envelope, MemoryStore as _, PageRequest, Queue, StoreError,
+    MemoryStore as _, PageRequest, Queue, StoreError,
     testkit::faulty_store::{Calls, Fault, StoreCall, When},
 };
 use hindsight_proto::{
     common::v1::EvaluationState as State,
     evaluator::v1::{EvaluateRequest, GetEvaluationRequest, ListFailuresRequest, ReplayFailuresRequest},
-    event::v1::EvaluationRequested,
 };
 use hindsight_types::{
-    ActionType, Environment, EvaluationRecord, EvaluationState, Event, Experience, Memory, MemoryKind,
-    Outcome, OutcomeStatus, Scope, Step, StepStatus, Timestamp, TraceId, Trajectory, UserId, Viewer,
-    Visibility,
+    EvaluationState, Experience, Memory, MemoryKind, OutcomeStatus, StepStatus, UserId, Visibility,
 };
-use prost::Message as _;
-use support::{House, tenant, until, viewer};
+use support::{
+    House,
+    runs::{ask, experience, incident, judged, record, requested, settled, step},
+    until, viewer,
+};
 use tonic::Code;
-
-fn step(index: u32, name: &str, detail: &str, observation: &str) -> Step {
-    Step {
-        step_index: index,
-        action_type: ActionType::ToolCall,
-        action_name: name.to_owned(),
-        action_detail: detail.to_owned(),
-        observation: observation.to_owned(),
-        status: StepStatus::Unknown,
-        decision: None,
-        reflection: String::new(),
-        agent: None,
-        started_at: None,
-        ended_at: None,
-    }
-}
-
-/// A disk that is full, the wrong remedy, the right one.
-fn incident(trace: &str) -> Trajectory {
-    let at = |s: i64| Timestamp::from_second(1_760_000_000 + s).unwrap();
-    let missing = "Error: No such file or directory: /var/log/ap.log";
-    let steps = vec![
-        step(0, "shell", "df -h", "Filesystem Use%\n/dev/vdb1 100% /data"),
-        step(1, "shell", "truncate /var/log/ap.log", missing),
-        step(2, "shell", "du -sh /data/*", "48G /data/app-cache-7781\n1G /data/db"),
-        step(3, "shell", "rm -rf /data/app-cache-7781", "removed /data/app-cache-7781"),
-        step(4, "shell", "systemctl restart api-9", "api-9 active"),
-        step(5, "shell", "curl -s http://127.0.0.1:8080/health", "ok"),
-    ];
-    Trajectory {
-        trace_id: TraceId::new(trace).unwrap(),
-        scope: Scope::new(tenant(), Visibility::Tenant),
-        session: None,
-        user: None,
-        agent: None,
-        task_type: None,
-        task_description: "磁盘告警: api-9 cannot write to /data, password=hunter2hunter2".to_owned(),
-        steps,
-        outcome: Outcome {
-            status: OutcomeStatus::Success,
-            evidence: Vec::new(),
-            conclusion: "removed /data/app-cache-7781, api-9 is healthy".to_owned(),
-        },
-        environment: Environment::default(),
-        receipts: Vec::new(),
-        started_at: at(0),
-        ended_at: at(120),
-    }
-}
-
-fn requested(run: &Trajectory) -> Envelope {
-    let request = EvaluationRequested {
-        trace_id: run.trace_id.to_string(),
-        scope: Some(hindsight_codec::scope_to_proto(&run.scope)),
-        step_count: u32::try_from(run.steps.len()).unwrap(),
-    };
-    Envelope {
-        id: evaluation_request_id(&run.scope.tenant, &run.trace_id, run.steps.len() as u32).0,
-        schema: "hindsight.event.v1.EvaluationRequested".to_owned(),
-        tenant: run.scope.tenant.clone(),
-        occurred_at: run.ended_at,
-        trace_context: Default::default(),
-        payload: request.encode_to_vec(),
-    }
-}
-
-/// Stores the events that `keep` lets through, and asks for the evaluation.
-async fn ask(house: &House, run: &Trajectory, keep: impl Fn(usize) -> bool) -> Vec<Event> {
-    let events = split(run.clone());
-    let kept: Vec<Event> =
-        events.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, e)| e.clone()).collect();
-    house.store.append_events(&kept).await.unwrap();
-    house.bus.publish(Queue::Evaluate, vec![requested(run)]).await.unwrap();
-    events
-}
-
-async fn record(
-    house: &House,
-    viewer: &Viewer,
-    run: &Trajectory,
-    wanted: impl Fn(&EvaluationState) -> bool,
-) -> EvaluationRecord {
-    until("a state of the evaluation", || async {
-        let record = house.store.evaluation_record(viewer, &run.trace_id).await.ok()??;
-        wanted(&record.state).then_some(record)
-    })
-    .await
-}
-
-fn judged(state: &EvaluationState) -> bool {
-    *state == EvaluationState::Judged
-}
-
-/// The record is written before the delivery is settled.
-async fn settled(house: &House) {
-    until("every delivery is settled", || async {
-        let stats = house.bus.stats(Queue::Evaluate).await.ok()?;
-        (stats.ready + stats.unsettled + stats.delayed == 0).then_some(())
-    })
-    .await;
-}
-
-async fn experience(house: &House, viewer: &Viewer, run: &Trajectory) -> Option<Experience> {
-    house.store.experience(viewer, &run.trace_id).await.unwrap()
-}
 
 fn plain() -> EvaluatorSettings {
     EvaluatorSettings::default()
@@ -323,7 +218,12 @@ async fn a_users_run_stays_that_users() {
 async fn a_dry_run_judges_and_stores_nothing() {
     let house = House::new(plain()).await;
     let trajectory = Some(hindsight_codec::trajectory_to_proto(&incident("w-10")));
-    let answer = house.client().evaluate(EvaluateRequest { trajectory }).await.unwrap().into_inner();
+    let answer = house
+        .client()
+        .evaluate(EvaluateRequest { trajectory, ..EvaluateRequest::default() })
+        .await
+        .unwrap()
+        .into_inner();
     assert_eq!(answer.evaluation.unwrap().steps.len(), 6);
     assert_eq!((answer.gate_reason.as_str(), answer.failure_patterns.len()), ("", 1));
     assert_eq!(house.store.stats(&viewer()).await.unwrap().experiences, 0);
@@ -331,7 +231,11 @@ async fn a_dry_run_judges_and_stores_nothing() {
     let mut bad = incident("w-11");
     bad.steps[5].step_index = 9;
     let trajectory = Some(hindsight_codec::trajectory_to_proto(&bad));
-    let status = house.client().evaluate(EvaluateRequest { trajectory }).await.unwrap_err();
+    let status = house
+        .client()
+        .evaluate(EvaluateRequest { trajectory, ..EvaluateRequest::default() })
+        .await
+        .unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
     assert!(status.message().contains("trajectory.steps[5].step_index"), "{}", status.message());
     house.stop().await;

@@ -4,7 +4,8 @@ use clap::{Args, Parser, Subcommand};
 use secrecy::SecretString;
 
 use crate::commands::{
-    config, demo, dlq, explain, failures, import, key, memories, recall, retain, serve, show, stats,
+    config, demo, dlq, evaluate, explain, failures, import, key, memories, recall, reevaluate, retain, serve,
+    show, stats,
 };
 
 /// Experience memory for AI agents: judges what agents did and brings the right memories back.
@@ -48,6 +49,10 @@ pub(crate) enum Command {
     Retain(retain::Args),
     /// Draw a run, step by step, with the verdict on each step.
     Show(show::Args),
+    /// Judge recorded runs and show every verdict; nothing is kept.
+    Evaluate(evaluate::Args),
+    /// Judge runs again: one, those of a judge, or all.
+    Reevaluate(reevaluate::Args),
     /// List evaluations that failed or still wait.
     Failures(failures::Args),
     /// Messages that could not be handled: list, show, replay, discard.

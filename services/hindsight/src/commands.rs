@@ -3,12 +3,14 @@
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod dlq;
+pub(crate) mod evaluate;
 pub(crate) mod explain;
 pub(crate) mod failures;
 pub(crate) mod import;
 pub(crate) mod key;
 pub(crate) mod memories;
 pub(crate) mod recall;
+pub(crate) mod reevaluate;
 pub(crate) mod retain;
 pub(crate) mod serve;
 pub(crate) mod show;
@@ -27,6 +29,8 @@ pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
         Command::Recall(args) => context.block_on(recall::run(args, &context)),
         Command::Retain(args) => context.block_on(retain::run(args, &context)),
         Command::Show(args) => context.block_on(show::run(args, &context)),
+        Command::Evaluate(args) => context.block_on(evaluate::run(args, &context)),
+        Command::Reevaluate(args) => context.block_on(reevaluate::run(args, &context)),
         Command::Failures(args) => context.block_on(failures::run(args, &context)),
         Command::Memories(args) => context.block_on(memories::run(args, &context)),
         Command::Explain(args) => context.block_on(explain::run(args, &context)),

@@ -50,6 +50,10 @@ pub(crate) fn withheld(value: i32) -> String {
     words(pb::WithheldReason::try_from(value).unwrap_or_default().as_str_name(), "WITHHELD_REASON_")
 }
 
+pub(crate) fn step_label(value: i32) -> String {
+    words(pb::StepLabel::try_from(value).unwrap_or_default().as_str_name(), "STEP_LABEL_")
+}
+
 pub(crate) fn state(value: i32) -> String {
     words(pb::EvaluationState::try_from(value).unwrap_or_default().as_str_name(), "EVALUATION_STATE_")
 }

@@ -1,5 +1,6 @@
 //! What the API answers, for people to read.
 
+pub(crate) mod evaluation;
 pub(crate) mod memory;
 pub(crate) mod recall;
 pub(crate) mod trajectory;

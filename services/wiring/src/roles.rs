@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use hindsight_collector::{Collector, CollectorSettings};
 use hindsight_compactor::{Compactor, CompactorSettings};
 use hindsight_config::Config;
-use hindsight_evaluator::{Evaluator, EvaluatorSettings};
+use hindsight_evaluator::{Evaluator, EvaluatorSettings, JudgeSettings};
 use hindsight_recall::{Recall, RecallSettings};
 use hindsight_runtime::Role;
 
@@ -53,13 +53,22 @@ pub fn collector(config: &Config, parts: &Parts) -> Arc<dyn Role> {
 }
 
 pub fn evaluator(config: &Config, parts: &Parts) -> Arc<dyn Role> {
+    let evaluate = &config.evaluate;
+    let judge = JudgeSettings {
+        judge: evaluate.judge,
+        judgements: evaluate.judgements,
+        fall_back: evaluate.fall_back,
+        model_attempts: evaluate.model_attempts,
+        model_deadline: evaluate.model_deadline,
+    };
     let mut settings =
-        EvaluatorSettings { concurrency: config.evaluate.concurrency, ..EvaluatorSettings::default() };
+        EvaluatorSettings { concurrency: evaluate.concurrency, judge, ..EvaluatorSettings::default() };
     settings.gate.min_seconds = config.gate.min_duration.as_secs();
     settings.gate.min_tool_calls = config.gate.min_tool_calls;
     settings.gate.judge_failures = config.gate.judge_failures;
-    let Parts { bus, store, embedder, clock, .. } = parts;
-    let role = Evaluator::new(settings, bus.clone(), store.clone(), embedder.clone(), clock.clone());
+    let Parts { bus, store, embedder, llm, clock, .. } = parts;
+    let role =
+        Evaluator::new(settings, bus.clone(), store.clone(), embedder.clone(), llm.clone(), clock.clone());
     waiting(role, Need::First, parts)
 }
 

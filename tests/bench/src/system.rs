@@ -41,7 +41,7 @@ impl System {
         let collector =
             Collector::new(CollectorSettings::default(), b.clone(), s.clone(), e.clone(), c.clone());
         let evaluator =
-            Evaluator::new(EvaluatorSettings::default(), b.clone(), s.clone(), e.clone(), c.clone());
+            Evaluator::new(EvaluatorSettings::default(), b.clone(), s.clone(), e.clone(), None, c.clone());
         let recall = Recall::new(RecallSettings::default(), s.clone(), e.clone(), c.clone());
         let roles: Vec<Arc<dyn Role>> = vec![Arc::new(collector), Arc::new(evaluator), Arc::new(recall)];
         let tenant = TenantId::new(DEFAULT_TENANT)?;

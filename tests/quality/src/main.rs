@@ -19,6 +19,8 @@ struct Cli {
 enum Command {
     /// The slice judge against labels obtained by execution and by people.
     Judge(Source),
+    /// A language model as judge, alone and with the slice, on the same labels.
+    Model(judge::model::Args),
     /// Digests of recorded tool output: how much smaller, and what of the root cause survives.
     Digest(Source),
     /// Retrieval over conversations, by words, by meaning and both.
@@ -53,6 +55,7 @@ struct Source {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Judge(source) => judge::run(&source.data, source.json, source.misses),
+        Command::Model(args) => judge::model::run(&args),
         Command::Digest(source) => digest::run(&source.data, source.json, source.misses),
         Command::Recall(source) => recall::run(&source.data, source.json),
     }

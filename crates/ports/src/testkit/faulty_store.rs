@@ -10,8 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, Memory, MemoryId, MemoryKind, OpenTask, Receipt,
-    ReceiptId, Scope, TenantId, Timestamp, TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind, OpenTask,
+    Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, TenantId, Timestamp, TraceId, Viewer,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -34,6 +34,11 @@ pub enum StoreCall {
     PutEvaluationRecord,
     EvaluationRecord,
     UnfinishedEvaluations,
+    JudgedRuns,
+    PutFormerVerdicts,
+    FormerVerdicts,
+    PutReevaluation,
+    Reevaluation,
     PutReceipt,
     Receipt,
     AppendEvidence,
@@ -44,11 +49,11 @@ pub enum StoreCall {
 impl StoreCall {
     pub fn is_write(self) -> bool {
         use StoreCall::{
-            AppendEvents, AppendEvidence, ClearOpen, MarkOpen, Prepare, PutEvaluationRecord, PutReceipt,
-            Upsert,
+            AppendEvents, AppendEvidence, ClearOpen, MarkOpen, Prepare, PutEvaluationRecord,
+            PutFormerVerdicts, PutReceipt, PutReevaluation, Upsert,
         };
-        let tasks = matches!(self, MarkOpen | ClearOpen);
-        tasks
+        let upkeep = matches!(self, MarkOpen | ClearOpen | PutFormerVerdicts | PutReevaluation);
+        upkeep
             || matches!(
                 self,
                 Prepare | AppendEvents | Upsert | PutEvaluationRecord | PutReceipt | AppendEvidence
@@ -261,6 +266,39 @@ impl MemoryStore for FaultyStore {
         page: &PageRequest,
     ) -> Result<Page<EvaluationRecord>, StoreError> {
         self.around(StoreCall::UnfinishedEvaluations, self.inner.unfinished_evaluations(viewer, page)).await
+    }
+
+    async fn judged_runs(
+        &self,
+        tenant: &TenantId,
+        judge: &str,
+        page: &PageRequest,
+    ) -> Result<Page<EvaluationRecord>, StoreError> {
+        self.around(StoreCall::JudgedRuns, self.inner.judged_runs(tenant, judge, page)).await
+    }
+
+    async fn put_former_verdicts(&self, former: &FormerVerdicts) -> Result<(), StoreError> {
+        self.around(StoreCall::PutFormerVerdicts, self.inner.put_former_verdicts(former)).await
+    }
+
+    async fn former_verdicts(
+        &self,
+        viewer: &Viewer,
+        trace: &TraceId,
+    ) -> Result<Option<FormerVerdicts>, StoreError> {
+        self.around(StoreCall::FormerVerdicts, self.inner.former_verdicts(viewer, trace)).await
+    }
+
+    async fn put_reevaluation(&self, reevaluation: &Reevaluation) -> Result<(), StoreError> {
+        self.around(StoreCall::PutReevaluation, self.inner.put_reevaluation(reevaluation)).await
+    }
+
+    async fn reevaluation(
+        &self,
+        viewer: &Viewer,
+        id: ReevaluationId,
+    ) -> Result<Option<Reevaluation>, StoreError> {
+        self.around(StoreCall::Reevaluation, self.inner.reevaluation(viewer, id)).await
     }
 
     async fn put_receipt(&self, receipt: &Receipt) -> Result<(), StoreError> {

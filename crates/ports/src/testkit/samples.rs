@@ -2,10 +2,10 @@
 
 use hindsight_types::{
     ActionType, Decision, Environment, Evaluation, EvaluationRecord, EvaluationState, Event, EventBody,
-    EventId, Evidence, EvidenceId, Experience, Exposure, Fact, FactStatus, FailurePattern, Lesson, Memory,
-    MemoryId, Outcome, OutcomeStatus, Receipt, ReceiptId, Scope, Stage, Step, StepEvaluation, StepLabel,
-    StepMemory, StepStatus, TaskCompleted, TaskStarted, TenantId, Timestamp, TraceId, Trajectory, UserId,
-    Verdict, Visibility,
+    EventId, Evidence, EvidenceId, Experience, Exposure, Fact, FactStatus, FailurePattern, Judging, Lesson,
+    Memory, MemoryId, Outcome, OutcomeStatus, Receipt, ReceiptId, Scope, Stage, Step, StepEvaluation,
+    StepLabel, StepMemory, StepStatus, TaskCompleted, TaskStarted, TenantId, Timestamp, TraceId, Trajectory,
+    UserId, Verdict, Visibility,
 };
 
 use crate::{EmbedderId, Encoded, Encoding, SparseVector};
@@ -153,6 +153,7 @@ pub fn experience(scope: &Scope, trace: &TraceId, ended: i64) -> Memory {
             rationale: "the conclusion names what it showed".to_owned(),
             confidence: 0.75,
             depends_on: Vec::new(),
+            votes: Vec::new(),
         }],
         outcome: OutcomeStatus::Success,
         outcome_confidence: 0.0,
@@ -162,6 +163,7 @@ pub fn experience(scope: &Scope, trace: &TraceId, ended: i64) -> Memory {
         worth_reference: true,
         rejected_lessons: Vec::new(),
         evaluated_at: time(ended + 1),
+        judging: Judging { model: "m-1".to_owned(), agreement: Some(0.5), ..Judging::default() },
     };
     Memory::Experience(Box::new(Experience {
         id: MemoryId::experience(&scope.tenant, trace),
@@ -254,12 +256,14 @@ pub fn evaluation_record(
     state: EvaluationState,
     updated: i64,
 ) -> EvaluationRecord {
+    let judge = if state == EvaluationState::Judged { "slice/1" } else { "" };
     EvaluationRecord {
         trace_id: trace.clone(),
         scope: scope.clone(),
         state,
         attempts: 1,
         step_count: 1,
+        judge: judge.to_owned(),
         updated_at: time(updated),
     }
 }

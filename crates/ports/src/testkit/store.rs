@@ -14,8 +14,9 @@ pub use events::{
     events_are_stored_once, events_come_in_order, events_stay_in_their_scope, large_events, many_events,
 };
 pub use ledger::{
-    evaluations_are_replaced_and_listed, evidence_is_append_only, lesson_counts_follow_the_ledger,
-    receipts_are_kept,
+    evaluations_are_replaced_and_listed, evidence_is_append_only, former_verdicts_are_kept,
+    judged_runs_are_found_for_upkeep, lesson_counts_follow_the_ledger, receipts_are_kept,
+    reevaluations_are_kept,
 };
 pub use lists::{
     lists_are_newest_first, pages_cover_equal_times, pages_survive_writes, tokens_fit_one_list_only,
@@ -43,9 +44,10 @@ macro_rules! memory_store_suite {
             another_embedder_is_refused arms_score_every_hit arms_switch_off concurrent_writers_lose_nothing
             evaluations_are_replaced_and_listed events_are_stored_once events_come_in_order
             events_stay_in_their_scope every_kind_comes_back evidence_is_append_only facts_are_of_one_user
-            large_events lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced
+            former_verdicts_are_kept judged_runs_are_found_for_upkeep large_events lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced
             memories_stay_in_their_scope obsolete_facts_are_not_found open_tasks_are_found_when_idle pages_cover_equal_times
             pages_survive_writes patterns_merge_across_runs promoted_lessons_stay_promoted receipts_are_kept
+            reevaluations_are_kept
             searches_are_narrowed searches_stay_in_their_scope sources_are_bounded
             statistics_count_what_is_visible tenants_may_use_the_same_ids tokens_fit_one_list_only
             unusable_vectors_are_refused

@@ -1,6 +1,6 @@
 //! Making foreign text harmless, and short.
 
-use hindsight_text::truncate_chars;
+use hindsight_text::{one_line, truncate_chars};
 
 use super::TAG;
 
@@ -19,33 +19,6 @@ pub fn quote(text: &str, max: usize) -> String {
 /// Foreign text as inline code.
 pub fn code(text: &str, max: usize) -> String {
     format!("`{}`", quote(text, max).replace('`', "'"))
-}
-
-/// Reads at most `max` visible characters: enough for any cut, and a bound on the work.
-fn one_line(text: &str, max: usize) -> String {
-    let mut out = String::new();
-    let visible = text.chars().filter(|c| !is_invisible(*c)).take(max);
-    for c in visible {
-        // Line and paragraph separators count as white space; other controls are treated alike.
-        if c.is_whitespace() || c.is_control() {
-            if !out.is_empty() && !out.ends_with(' ') {
-                out.push(' ');
-            }
-        } else {
-            out.push(c);
-        }
-    }
-    out.truncate(out.trim_end().len());
-    out
-}
-
-/// Characters that show nothing and can hide or reorder text: zero-width marks, bidirectional controls,
-/// variation selectors, interlinear marks, the tag block.
-fn is_invisible(c: char) -> bool {
-    matches!(u32::from(c),
-        0x00AD | 0x034F | 0x061C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F
-        | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0
-        | 0xFFF0..=0xFFFB | 0xE0000..=0xE0FFF)
 }
 
 fn disarm(line: &str) -> String {

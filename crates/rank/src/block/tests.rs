@@ -70,6 +70,7 @@ fn the_middle_of_a_long_path_is_left_out_and_counted() {
             rationale: String::new(),
             confidence: 1.0,
             depends_on: vec![],
+            votes: vec![],
         })
         .collect();
     let text = block(query, vec![near(Memory::Experience(Box::new(run)), query)]).block;

@@ -5,8 +5,8 @@ use hindsight_ports::{
     EmbedderId, Encoded, Hit, MemoryStore, Page, PageRequest, Search, StoreError, StoreStats,
 };
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, Memory, MemoryId, MemoryKind, OpenTask, Receipt,
-    ReceiptId, Scope, TenantId, Timestamp, TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind, OpenTask,
+    Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, TenantId, Timestamp, TraceId, Viewer,
 };
 use tracing::{Instrument as _, Span};
 
@@ -173,6 +173,42 @@ impl MemoryStore for Observed {
     ) -> Result<Page<EvaluationRecord>, StoreError> {
         let call = self.inner.unfinished_evaluations(viewer, page);
         self.call("unfinished_evaluations", "").make_counting(call, |page| Some(page.items.len())).await
+    }
+
+    async fn judged_runs(
+        &self,
+        tenant: &TenantId,
+        judge: &str,
+        page: &PageRequest,
+    ) -> Result<Page<EvaluationRecord>, StoreError> {
+        let call = self.inner.judged_runs(tenant, judge, page);
+        self.call("judged_runs", "").make_counting(call, |page| Some(page.items.len())).await
+    }
+
+    async fn put_former_verdicts(&self, former: &FormerVerdicts) -> Result<(), StoreError> {
+        self.call("put_former_verdicts", "").make(self.inner.put_former_verdicts(former)).await
+    }
+
+    async fn former_verdicts(
+        &self,
+        viewer: &Viewer,
+        trace: &TraceId,
+    ) -> Result<Option<FormerVerdicts>, StoreError> {
+        let call = self.inner.former_verdicts(viewer, trace);
+        self.call("former_verdicts", "").make_counting(call, found).await
+    }
+
+    async fn put_reevaluation(&self, reevaluation: &Reevaluation) -> Result<(), StoreError> {
+        self.call("put_reevaluation", "").make(self.inner.put_reevaluation(reevaluation)).await
+    }
+
+    async fn reevaluation(
+        &self,
+        viewer: &Viewer,
+        id: ReevaluationId,
+    ) -> Result<Option<Reevaluation>, StoreError> {
+        let call = self.inner.reevaluation(viewer, id);
+        self.call("reevaluation", "").make_counting(call, found).await
     }
 
     async fn put_receipt(&self, receipt: &Receipt) -> Result<(), StoreError> {

@@ -1,6 +1,8 @@
 //! An evaluator over the embedded bus and store, called as over the wire.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub(crate) mod runs;
+
 use std::{future::Future, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
@@ -8,7 +10,7 @@ use hindsight_api::{Edge, EdgeLayer, Keyring};
 use hindsight_bus_local::{LocalBus, LocalBusOptions};
 use hindsight_evaluator::{Evaluator, EvaluatorSettings};
 use hindsight_ports::{
-    Bus, EmbedError, Embedder, EmbedderId, MemoryStore, Purpose, SystemClock,
+    Bus, EmbedError, Embedder, EmbedderId, Llm, MemoryStore, Purpose, SystemClock,
     testkit::faulty_store::FaultyStore,
 };
 use hindsight_proto::evaluator::v1::evaluator_service_client::EvaluatorServiceClient;
@@ -58,6 +60,10 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) async fn new(settings: EvaluatorSettings) -> Self {
+        Self::with_model(settings, None).await
+    }
+
+    pub(crate) async fn with_model(settings: EvaluatorSettings, llm: Option<Arc<dyn Llm>>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let bus: Arc<dyn Bus> =
             Arc::new(LocalBus::open(&dir.path().join("bus.db"), LocalBusOptions::default()).unwrap());
@@ -67,7 +73,7 @@ impl House {
         store.prepare(embedder.id()).await.unwrap();
         let store = Arc::new(FaultyStore::new(store, 7));
         let clock = Arc::new(SystemClock);
-        let evaluator = Arc::new(Evaluator::new(settings, bus.clone(), store.clone(), embedder, clock));
+        let evaluator = Arc::new(Evaluator::new(settings, bus.clone(), store.clone(), embedder, llm, clock));
         Self { bus, store, evaluator, stop: CancellationToken::new(), running: None, backend, _dir: dir }
     }
 

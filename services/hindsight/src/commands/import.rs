@@ -22,6 +22,16 @@ pub(crate) use report::Report;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// Do not wait until the runs are judged.
+    #[arg(long)]
+    no_wait: bool,
+}
+
+/// Which runs, and what is known of them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Source {
     /// Files to read, or folders whose .json, .jsonl and .traj files are read.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -37,9 +47,6 @@ pub(crate) struct Args {
     /// Where the runs took place, as in docker or k8s. May be given several times.
     #[arg(long, value_name = "TAG")]
     env: Vec<String>,
-    /// Do not wait until the runs are judged.
-    #[arg(long)]
-    no_wait: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -57,7 +64,15 @@ fn format(name: &str) -> Result<FormatName, String> {
     })
 }
 
-impl Args {
+impl Source {
+    /// What is in the files, in order.
+    pub(crate) fn read(&self, ui: Ui) -> Result<impl Stream<Item = Read> + Unpin + use<>, Failure> {
+        let options = self.options().map_err(|e| Failure::new(code::USAGE, e))?;
+        let files = files::expand(&self.files)?;
+        let progress = Progress::new(Ui { json: true, ..ui }, 0);
+        Ok(files::read_all(files, options, progress))
+    }
+
     fn options(&self) -> Result<Options, Invalid> {
         // The server puts the tenant of the caller in its place.
         let tenant = TenantId::new(hindsight_api::DEFAULT_TENANT)?;
@@ -72,8 +87,8 @@ impl Args {
 }
 
 pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
-    let options = args.options().map_err(|e| Failure::new(code::USAGE, e))?;
-    let files = files::expand(&args.files)?;
+    let options = args.source.options().map_err(|e| Failure::new(code::USAGE, e))?;
+    let files = files::expand(&args.source.files)?;
     let (ui, wait) = (context.ui, !args.no_wait);
     let report = context.with_client(|client| import(client, files, options, wait, ui)).await?;
     if ui.json {

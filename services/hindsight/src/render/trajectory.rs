@@ -75,7 +75,7 @@ fn one(step: &Step, verdict: Option<&StepEvaluation>, full: bool) -> String {
     text
 }
 
-fn what(step: &Step, cut: &dyn Fn(&str) -> String) -> String {
+pub(super) fn what(step: &Step, cut: &dyn Fn(&str) -> String) -> String {
     match step.action_type() {
         ActionType::ToolCall => {
             format!("{} {}", Style::Bold.paint(&step.action_name), cut(&step.action_detail))
@@ -94,7 +94,7 @@ fn needs(v: &StepEvaluation) -> String {
 }
 
 /// A mark and the word for it. The word is padded here, since colours have no width.
-fn label(verdict: Option<&StepEvaluation>) -> (String, String) {
+pub(super) fn label(verdict: Option<&StepEvaluation>) -> (String, String) {
     let (mark, word, style) = match verdict.map(StepEvaluation::label) {
         Some(StepLabel::Necessary) => ("●", "necessary", Style::Green),
         Some(StepLabel::Redundant) => ("○", "redundant", Style::Dim),

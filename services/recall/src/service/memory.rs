@@ -136,6 +136,7 @@ fn raw(events: Vec<Event>, trace: &TraceId) -> (Option<Trajectory>, Option<Evalu
                 state: EvaluationState::Waiting { reason: gap.to_string() },
                 attempts: 0,
                 step_count: gap.expected.unwrap_or_default(),
+                judge: String::new(),
                 updated_at,
             };
             (None, Some(record))

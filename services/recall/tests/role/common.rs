@@ -151,6 +151,7 @@ pub(crate) fn run(trace: &str, task: &str) -> Experience {
         rationale: "by its effect".to_owned(),
         confidence: 0.9,
         depends_on: vec![],
+        votes: vec![],
     };
     let trace_id = TraceId::new(trace).unwrap();
     Experience {
@@ -193,6 +194,7 @@ pub(crate) fn run(trace: &str, task: &str) -> Experience {
             worth_reference: true,
             rejected_lessons: vec![],
             evaluated_at: time(-2),
+            judging: Default::default(),
         },
         entities: vec![],
     }

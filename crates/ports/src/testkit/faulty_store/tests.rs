@@ -71,6 +71,27 @@ impl MemoryStore for Counting {
         let items = self.done()?;
         Ok(Page { items, next_token: String::new() })
     }
+    async fn judged_runs(
+        &self,
+        _: &TenantId,
+        _: &str,
+        _: &PageRequest,
+    ) -> Result<Page<EvaluationRecord>, StoreError> {
+        let items = self.done()?;
+        Ok(Page { items, next_token: String::new() })
+    }
+    async fn put_former_verdicts(&self, _: &FormerVerdicts) -> Result<(), StoreError> {
+        self.done()
+    }
+    async fn former_verdicts(&self, _: &Viewer, _: &TraceId) -> Result<Option<FormerVerdicts>, StoreError> {
+        self.done()
+    }
+    async fn put_reevaluation(&self, _: &Reevaluation) -> Result<(), StoreError> {
+        self.done()
+    }
+    async fn reevaluation(&self, _: &Viewer, _: ReevaluationId) -> Result<Option<Reevaluation>, StoreError> {
+        self.done()
+    }
     async fn put_receipt(&self, _: &Receipt) -> Result<(), StoreError> {
         self.done()
     }

@@ -1,13 +1,17 @@
 use std::sync::Arc;
 
-use hindsight_types::{EvaluationState, Memory, ReceiptId, Verdict, Viewer};
+use hindsight_types::{
+    Evaluation, EvaluationRecord, EvaluationState, FormerVerdicts, JudgeChoice, Memory, ReceiptId,
+    Reevaluation, ReevaluationId, ReevaluationState, ReevaluationTarget, Verdict, Viewer,
+};
 use tokio::task::JoinSet;
 
 use super::merges::stored_lesson;
 use crate::{
     MemoryStore, PageRequest,
     testkit::samples::{
-        encoded, evaluation_record, evidence, lesson, private, receipt, shared, tenant, time, trace, user,
+        self, encoded, evaluation_record, evidence, lesson, private, receipt, shared, tenant, time, trace,
+        user,
     },
 };
 
@@ -43,6 +47,93 @@ pub async fn evaluations_are_replaced_and_listed(store: Arc<dyn MemoryStore>) {
     let rest = PageRequest { size: 5, token: page.next_token };
     let page = store.unfinished_evaluations(&anna, &rest).await.unwrap();
     assert_eq!(page.items, [records[1].clone(), records[0].clone()]);
+}
+
+pub async fn judged_runs_are_found_for_upkeep(store: Arc<dyn MemoryStore>) {
+    let tenant = tenant("upkeep");
+    let scope = shared(&tenant);
+    let judged = || EvaluationState::Judged;
+    let other = EvaluationRecord {
+        judge: "slice/2".to_owned(),
+        ..evaluation_record(&scope, &trace("b"), judged(), 2)
+    };
+    let records = [
+        evaluation_record(&scope, &trace("a"), judged(), 1),
+        other,
+        evaluation_record(&private(&tenant, "anna"), &trace("c"), judged(), 3),
+        evaluation_record(&scope, &trace("d"), EvaluationState::Skipped { reason: "short".to_owned() }, 4),
+        evaluation_record(&shared(&samples::tenant("upkeep 2")), &trace("e"), judged(), 5),
+    ];
+    for record in &records {
+        store.put_evaluation_record(record).await.unwrap();
+    }
+    let page = async |judge: &str, size, token: String| {
+        store.judged_runs(&tenant, judge, &PageRequest { size, token }).await.unwrap()
+    };
+    let all = page("", 9, String::new()).await;
+    assert_eq!(all.items, [records[2].clone(), records[1].clone(), records[0].clone()]);
+    let first = page("slice/1", 1, String::new()).await;
+    assert_eq!(first.items, [records[2].clone()]);
+    let rest = page("slice/1", 9, first.next_token).await;
+    assert_eq!((rest.items, rest.next_token.as_str()), (vec![records[0].clone()], ""));
+    assert_eq!(page("slice/9", 9, String::new()).await.items, []);
+}
+
+pub async fn former_verdicts_are_kept(store: Arc<dyn MemoryStore>) {
+    let tenant = tenant("former");
+    let scope = private(&tenant, "anna");
+    let Memory::Experience(run) = samples::experience(&scope, &trace("a"), 10) else {
+        panic!("no experience")
+    };
+    let mut former =
+        FormerVerdicts { trace_id: trace("a"), scope: scope.clone(), verdicts: vec![run.evaluation.clone()] };
+    store.put_former_verdicts(&former).await.unwrap();
+    former.add(run.evaluation.clone());
+    former.add(Evaluation { judge: "slice/2".to_owned(), ..run.evaluation });
+    store.put_former_verdicts(&former).await.unwrap();
+    let viewer = Viewer::of_tenant(tenant);
+    let anna = viewer.clone().with_user(Some(user("anna")));
+    let found = store.former_verdicts(&anna, &trace("a")).await.unwrap().unwrap();
+    assert_eq!((found.verdicts.len(), &found), (2, &former));
+    assert_eq!(store.former_verdicts(&viewer, &trace("a")).await.unwrap(), None);
+    // Nothing of it looks like the state of an evaluation.
+    assert_eq!(store.evaluation_record(&anna, &trace("a")).await.unwrap(), None);
+    assert_eq!(store.unfinished_evaluations(&anna, &PageRequest::default()).await.unwrap().items, []);
+}
+
+pub async fn reevaluations_are_kept(store: Arc<dyn MemoryStore>) {
+    let tenant = tenant("reevaluations");
+    let job = Reevaluation {
+        id: ReevaluationId::of_request(&tenant, "r-1"),
+        scope: shared(&tenant),
+        target: ReevaluationTarget::Judge("slice/1".to_owned()),
+        judge: Some(JudgeChoice::Both),
+        state: ReevaluationState::Running,
+        total: 3,
+        judged: 1,
+        failed: 1,
+        failures: vec![(trace("b"), "没有事件".to_owned())],
+        page: 1,
+        cursor: "c".to_owned(),
+        pending: vec![(trace("c"), private(&tenant, "anna"))],
+        created_at: time(1),
+        updated_at: time(2),
+    };
+    store.put_reevaluation(&job).await.unwrap();
+    let failed = ReevaluationState::Failed { reason: "away".to_owned() };
+    let ended = Reevaluation {
+        state: failed,
+        target: ReevaluationTarget::Run(trace("a")),
+        judge: None,
+        updated_at: time(3),
+        ..job.clone()
+    };
+    store.put_reevaluation(&ended).await.unwrap();
+    let viewer = Viewer::of_tenant(tenant);
+    assert_eq!(store.reevaluation(&viewer, job.id).await.unwrap(), Some(ended));
+    let stranger = Viewer::of_tenant(samples::tenant("reevaluations 2"));
+    assert_eq!(store.reevaluation(&stranger, job.id).await.unwrap(), None);
+    assert_eq!(store.judged_runs(&viewer.tenant, "", &PageRequest::default()).await.unwrap().items, []);
 }
 
 pub async fn receipts_are_kept(store: Arc<dyn MemoryStore>) {

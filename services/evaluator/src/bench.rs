@@ -1,0 +1,73 @@
+//! Judges one run and keeps what comes of it.
+
+use std::sync::Arc;
+
+use hindsight_ingest::{assemble, encode, redact};
+use hindsight_ports::{Embedder, MemoryStore, StoreError};
+use hindsight_types::{Event, FormerVerdicts, Scope, TraceId, Trajectory, Viewer, Visibility};
+
+use crate::{
+    broken::Broken,
+    evaluate,
+    judges::{Asked, Judges},
+};
+
+pub(crate) struct Bench {
+    pub(crate) judges: Judges,
+    pub(crate) store: Arc<dyn MemoryStore>,
+    pub(crate) embedder: Arc<dyn Embedder>,
+}
+
+impl Bench {
+    /// The events of a run and the scope of its start, or `scope` while that is not known.
+    pub(crate) async fn events(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+    ) -> Result<(Vec<Event>, Scope), StoreError> {
+        let mut events = self.store.events(scope, trace).await?;
+        let shared = Scope::new(scope.tenant.clone(), Visibility::Tenant);
+        if shared != *scope {
+            // Events that everyone may see join a run of narrower scope.
+            events.extend(self.store.events(&shared, trace).await?);
+        }
+        let scope = assemble::scope_of(&events).unwrap_or(scope).clone();
+        Ok((events, scope))
+    }
+
+    /// Judges a complete run and stores what it leaves; says who judged. Everything is written under ids derived
+    /// from the run, so an attempt that broke off halfway is completed by the next.
+    pub(crate) async fn judge(&self, mut run: Trajectory, asked: Asked) -> Result<String, Broken> {
+        let former = self.store.experience(&viewer(&run.scope), &run.trace_id).await?.map(|e| e.evaluation);
+        let redacted = tokio::task::spawn_blocking(move || {
+            redact::trajectory(&mut run);
+            run
+        });
+        let run = redacted.await.map_err(|e| Broken::Final(format!("the redaction broke off: {e}")))?;
+        let judged = self.judges.judge(run, asked).await?;
+        let judge = judged.evaluation.judge.clone();
+        if let Some(verdict) = &former {
+            let (scope, trace_id) = (judged.trajectory.scope.clone(), judged.trajectory.trace_id.clone());
+            let kept = self.store.former_verdicts(&viewer(&scope), &trace_id).await?;
+            let mut kept = kept.unwrap_or(FormerVerdicts { trace_id, scope, verdicts: Vec::new() });
+            kept.add(verdict.clone());
+            self.store.put_former_verdicts(&kept).await?;
+        }
+        let memories = tokio::task::spawn_blocking(move || evaluate::memories(judged, former.as_ref()));
+        let memories = memories.await.map_err(|e| Broken::Final(format!("the digest broke off: {e}")))?;
+        let encoded = encode::memories(self.embedder.as_ref(), memories).await?;
+        self.store.upsert(&encoded).await?;
+        Ok(judge)
+    }
+}
+
+/// Who sees what is in this scope.
+pub(crate) fn viewer(scope: &Scope) -> Viewer {
+    let viewer = Viewer::of_tenant(scope.tenant.clone());
+    match scope.visibility.clone() {
+        Visibility::Tenant => viewer,
+        Visibility::User(u) => viewer.with_user(Some(u)),
+        Visibility::Agent(a) => viewer.with_agent(Some(a)),
+        Visibility::Task(t) => viewer.with_task_type(Some(t)),
+    }
+}
