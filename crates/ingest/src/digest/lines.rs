@@ -97,7 +97,7 @@ impl<'a, 'f> Reader<'a, 'f> {
             return;
         }
         if let Some(table) = &mut self.table {
-            if table.take(n, line, self.focus) {
+            if table.take(line, self.focus) {
                 return;
             }
             self.close();

@@ -8,7 +8,7 @@
 //! ```text
 //! digest::observation(text, budget)            a digest of at most `budget` bytes
 //! digest::focused(text, budget, &focus)        the same, with what was asked for
-//! digest::brief(text, &focus)                  at most a tenth
+//! digest::brief(text, &focus)                  a tenth, and what is wrong in a few lines
 //! digest::trajectory(run)                      every step of a run, in bounded space
 //! digest::merge(&steps, task, detail, observe) consecutive steps of one kind as one
 //! ```
@@ -61,8 +61,10 @@ pub fn trajectory(mut t: Trajectory) -> Trajectory {
     let budget = share.clamp(LEAST_BYTES, OBSERVATION_BYTES);
     let repeats: Vec<bool> = t.steps.windows(2).map(|pair| repeats(&pair[0], &pair[1])).collect();
     for step in &mut t.steps {
-        let focus = Focus::new([&*t.task_description, &*step.action_detail]);
-        shorten(&mut step.observation, |text| focused(text, budget, &focus));
+        if step.observation.len() > budget {
+            let focus = Focus::new([&*t.task_description, &*step.action_detail]);
+            shorten(&mut step.observation, |text| focused(text, budget, &focus));
+        }
         shorten(&mut step.action_detail, |text| head_and_tail(text, budget));
         shorten(&mut step.reflection, |text| head_and_tail(text, budget));
     }

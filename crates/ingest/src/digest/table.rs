@@ -73,7 +73,7 @@ impl<'a> Table<'a> {
     }
 
     /// Takes a row; a line with too few cells is none.
-    pub(super) fn take(&mut self, _: usize, line: &'a str, focus: &Focus) -> bool {
+    pub(super) fn take(&mut self, line: &'a str, focus: &Focus) -> bool {
         if is_rule(line) {
             return true;
         }
