@@ -25,13 +25,25 @@ pub(crate) fn call(step: &Step, arguments: Option<&Value>) -> u64 {
     }
 }
 
-/// The same result, but for the time of day. Line by line, so that a large result is not copied as a whole.
+/// The same result, but for the time of day and white space. Line by line, so that a large result is not
+/// copied as a whole.
 pub(crate) fn result(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for line in text.lines().map(signature::timeless).filter(|l| !l.is_empty()) {
-        line.hash(&mut hasher);
+    for line in text.lines() {
+        if has_time(line) {
+            signature::timeless(line).hash(&mut hasher);
+        } else {
+            line.split_whitespace().for_each(|word| word.hash(&mut hasher));
+        }
     }
     hasher.finish()
+}
+
+/// Whether a time of day may be in it; saves the search for one.
+fn has_time(line: &str) -> bool {
+    let digit = |b: Option<&u8>| b.is_some_and(u8::is_ascii_digit);
+    let bytes = line.as_bytes();
+    line.match_indices(':').any(|(at, _)| at > 0 && digit(bytes.get(at - 1)) && digit(bytes.get(at + 1)))
 }
 
 /// Longest text that is parsed as JSON, in bytes; a larger one is compared by its lines. Bounds the memory

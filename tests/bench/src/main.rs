@@ -5,6 +5,7 @@ mod baseline;
 mod data;
 mod embed;
 mod fault;
+mod judge;
 mod process;
 mod recall;
 mod report;
@@ -30,6 +31,8 @@ struct Cli {
 enum Command {
     /// Encoding of single texts: tokens, BM25 and vectors.
     Embed(embed::Args),
+    /// The slice judge alone: runs per second, growth with the steps, memory of a large run.
+    Judge(judge::Args),
     /// Recording, judging and recalling by the real roles in this process.
     Run(runs::Args),
 }
@@ -40,6 +43,7 @@ fn main() -> anyhow::Result<()> {
     let mut report = Report::default();
     match cli.command {
         Command::Embed(args) => runtime.block_on(embed::run(&args, &mut report))?,
+        Command::Judge(args) => judge::run(&args, &mut report)?,
         Command::Run(args) => runtime.block_on(runs::run(&args, &mut report))?,
     }
     report.print(cli.json)

@@ -1,3 +1,12 @@
+use std::time::Duration;
+
+/// How long this thread has been running on a core; another process on the same core does not count.
+/// `None` where there is no such file.
+pub(crate) fn on_core() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    stat.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
 /// A line of `/proc/self/status`, in megabytes. `None` where there is no such file.
 fn status(field: &str) -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -10,12 +10,13 @@ pub(super) fn canonical(text: &str, key: &mut String) {
     if text.is_ascii() && !text.contains(|c: char| c.is_ascii_alphabetic()) {
         return number(text, key);
     }
-    let plain = text.contains('/');
-    for c in text.chars() {
-        if !plain && matches!(c, '-' | '_') {
-            continue;
+    let path = text.contains('/');
+    for c in text.chars().filter(|c| path || !matches!(c, '-' | '_')) {
+        if c.is_ascii() {
+            key.push(c.to_ascii_lowercase());
+        } else {
+            key.extend(c.to_lowercase());
         }
-        key.extend(c.to_lowercase());
     }
     if key.is_empty() {
         key.push_str(text);

@@ -169,8 +169,53 @@ fn long(steps: usize) -> Trajectory {
     r.says("All jobs are through.").succeeded()
 }
 
-#[test]
-fn work_grows_in_proportion_to_the_run() {
-    let (small, large) = (crate::slice::judge(&long(250)).work, crate::slice::judge(&long(2_000)).work);
+/// The same look again and again, with a share that grows: a loop that waits.
+fn waiting(steps: usize) -> Trajectory {
+    let mut r = run("Wait for the build").call("start_build", r#"{"id":"build-77"}"#, "started");
+    for i in 0..steps {
+        r = r.call("get_build", r#"{"id":"build-77"}"#, &format!(r#"{{"progress":{i},"state":"running"}}"#));
+    }
+    r.says("build-77 is through.").succeeded()
+}
+
+/// Agents that talk about the same things, each naming the next.
+fn talk(steps: usize) -> Trajectory {
+    let mut r = run("Agree on a plan");
+    for i in 0..steps {
+        let (speaker, next) = (format!("agent-{}", i % 3), format!("agent-{}", (i + 1) % 3));
+        let words = format!("{next}, take part-{} and part-{}; part-{} was ruled out", i % 50, i, i / 2);
+        r = r.says(&words).by(&speaker);
+    }
+    r.failed()
+}
+
+/// Every step uses everything that the first one showed.
+fn star(steps: usize) -> Trajectory {
+    let ids: Vec<String> = (0..60).map(|i| format!("host-{i}x")).collect();
+    let all = format!(r#"{{"hosts":["{}"]}}"#, ids.join("\",\""));
+    let mut r = run("Check the hosts").call("list_hosts", "{}", &all);
+    for i in 0..steps {
+        r = r.call("check_hosts", &format!(r#"{{"round":{i},"hosts":["{}"]}}"#, ids.join("\",\"")), &all);
+    }
+    r.says("All is well.").succeeded()
+}
+
+#[rstest::rstest]
+#[case::chain(long)]
+#[case::waiting(waiting)]
+#[case::talk(talk)]
+#[case::star(star)]
+fn work_grows_in_proportion_to_the_run(#[case] shape: fn(usize) -> Trajectory) {
+    let (small, large) = (crate::slice::judge(&shape(250)).work, crate::slice::judge(&shape(2_000)).work);
     assert!(large < small * 10, "{small} operations for 250 steps, {large} for 2000");
+}
+
+#[test]
+fn work_grows_in_proportion_to_what_was_seen() {
+    let seen = |lines: usize| {
+        let log = "2026-03-01T10:00:00Z INFO request r-17 took 12 ms\n".repeat(lines);
+        crate::slice::judge(&run("Look").call("get_log", "{}", &log).says("Fine.").succeeded()).work
+    };
+    let (small, large) = (seen(100), seen(1_000));
+    assert!(large < small * 11, "{small} operations for 100 lines, {large} for 1000");
 }
