@@ -136,7 +136,6 @@ metrics! {
     JudgeConsistency = "hindsight_judge_consistency_ratio", Shares, [], "Share of the steps of a run that all judgements of the model label alike.";
     JudgeFallbacks = "hindsight_judge_fallbacks_total", Counter, [], "Runs judged without the model that was asked for.";
     ModelVerdicts = "hindsight_model_verdicts_total", Counter, [Result], "Runs the model was asked to judge, by what came of it: ok, error, timeout.";
-    ModelTokens = "hindsight_model_tokens_total", Counter, [Kind], "Tokens the model read (input) and wrote (output) to judge.";
     ModelRepairs = "hindsight_model_repairs_total", Counter, [], "Answers of the model that could not be used and were asked for again.";
     Reevaluated = "hindsight_reevaluated_total", Counter, [Result], "Runs judged again on request, or not: judged, failed.";
     Recalls = "hindsight_recalls_total", Counter, [Result, Degraded], "Recalls answered: with memories (hit) or without (empty), and whether something was not searched.";

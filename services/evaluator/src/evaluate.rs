@@ -15,8 +15,9 @@ const ENTITY_BYTES: usize = 2000;
 
 /// What is kept of a run, given the verdict on its steps.
 pub(crate) fn conclude(trajectory: Trajectory, verdict: Verdict, now: Timestamp) -> JudgedTrajectory {
-    let evaluation = hindsight_judge::conclude(&trajectory, verdict, now);
+    let mut evaluation = hindsight_judge::conclude(&trajectory, verdict, now);
     let distilled = distil(&trajectory, &evaluation, now);
+    evaluation.rejected_lessons = distilled.rejected;
     JudgedTrajectory {
         trajectory,
         evaluation,

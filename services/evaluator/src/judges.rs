@@ -19,6 +19,8 @@ use crate::{JudgeSettings, evaluate};
 
 /// Wait after a model that was too slow.
 const SLOW: Duration = Duration::from_secs(30);
+/// Longest wait for a model when the slice can stand in.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 pub(crate) const NO_MODEL: &str =
     "a model is asked to judge, but none is set up: add [llm] to the configuration, or judge by `slice`";
@@ -132,15 +134,15 @@ impl Judges {
             Err(_) => ("timeout", Spent::default()),
         };
         Metric::ModelVerdicts.add(1, &[(Label::Result, result)]);
-        Metric::ModelTokens.add(spent.usage.input_tokens, &[(Label::Kind, "input")]);
-        Metric::ModelTokens.add(spent.usage.output_tokens, &[(Label::Kind, "output")]);
         Metric::ModelRepairs.add(spent.repairs.into(), &[]);
         let (reason, after) = match answer {
             Ok(Ok(verdict)) => return Ok(verdict),
             Ok(Err(failure)) => (failure.to_string(), self.again(&failure)),
             Err(_) => (format!("the model did not judge the run within {deadline:?}"), Some(SLOW)),
         };
-        match after {
+        // Hours, until a budget is renewed, are not worth waiting for while the slice can stand in.
+        let patient = |after: &Duration| !self.settings.fall_back || *after <= PATIENCE;
+        match after.filter(patient) {
             Some(after) if asked.looks < self.settings.model_attempts => {
                 Err(Unjudged::Later { reason, after })
             }

@@ -60,7 +60,7 @@ fn asked(request: &EvaluateRequest) -> Result<Asked, Invalid> {
     Ok(Asked { judge: judge_choice_from_proto(request.judge)?, judgements, looks: 1 })
 }
 
-/// Who asks for a dry run waits for the model or not; the slice's word is not put in its place.
+/// Who asks for a dry run decides himself whether to ask again later.
 fn unjudged(unjudged: Unjudged) -> Status {
     match unjudged {
         Unjudged::Later { reason, after } => status::away(NAME, "MODEL_UNAVAILABLE", reason, after),

@@ -76,6 +76,20 @@ struct Judged {
 
 #[allow(clippy::print_stdout)]
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let reports = measure(args)?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&reports)?);
+    } else {
+        reports.iter().for_each(|r| println!("{r}"));
+    }
+    // A recording that does not fit measures nothing.
+    match reports.iter().map(Report::judged).sum::<usize>() {
+        0 => bail!("the model has judged no run"),
+        _ => Ok(()),
+    }
+}
+
+fn measure(args: &Args) -> anyhow::Result<Vec<Report>> {
     let llm = args.llm()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut reports = Vec::new();
@@ -92,16 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         }
         reports.push(report);
     }
-    if args.json {
-        println!("{}", serde_json::to_string_pretty(&reports)?);
-    } else {
-        reports.iter().for_each(|r| println!("{r}"));
-    }
-    // A recording that does not fit measures nothing.
-    match reports.iter().map(Report::judged).sum::<usize>() {
-        0 => bail!("the model has judged no run"),
-        _ => Ok(()),
-    }
+    Ok(reports)
 }
 
 /// As the product does it: the model sees a digest, and the run decides what its claims are worth.
@@ -159,3 +164,6 @@ impl Args {
         runs
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -123,7 +123,10 @@ impl fmt::Display for Report {
             "{}: {} of {} runs judged by {models}, {} steps with a label\n",
             self.set, self.judged, self.runs, self.steps
         )?;
-        writeln!(f, "| judge | step accuracy | macro-F1 | idle steps called necessary |\n|---|---:|---:|---:|")?;
+        writeln!(
+            f,
+            "| judge | step accuracy | macro-F1 | idle steps called necessary |\n|---|---:|---:|---:|"
+        )?;
         for r in &self.rows {
             writeln!(
                 f,
