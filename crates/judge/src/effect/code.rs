@@ -2,9 +2,11 @@
 
 use super::{Effect, WriteKind};
 
-/// Beginnings of lines that no shell command and no SQL statement has.
-const STARTS: [&str; 10] =
-    ["import ", "from ", "def ", "class ", "print(", "const ", "let ", "for ", "try:", "with "];
+/// Whether no shell command and no SQL statement has such a line.
+fn is_of_program(line: &str) -> bool {
+    const STARTS: [&str; 6] = ["import ", "def ", "print(", "const ", "console.log(", "try:"];
+    STARTS.iter().any(|s| line.starts_with(s)) || (line.starts_with("from ") && line.contains(" import "))
+}
 
 /// Calls that change files, services or processes, and how.
 const WRITES: [(&str, WriteKind); 24] = [
@@ -36,10 +38,8 @@ const WRITES: [(&str, WriteKind); 24] = [
 
 /// `None` when the text is no such program.
 pub(super) fn classify(text: &str) -> Option<Effect> {
-    let mut lines = text.lines().map(str::trim_start);
-    let starts = lines.by_ref().take(200).filter(|l| STARTS.iter().any(|s| l.starts_with(s))).count();
-    let called = text.contains('(') && text.contains(')');
-    if starts == 0 || !called || text.trim_start().starts_with("for i in $") {
+    let program = text.lines().take(200).any(|line| is_of_program(line.trim_start()));
+    if !program || !text.contains('(') {
         return None;
     }
     let write = WRITES.iter().find(|(call, _)| text.contains(call)).map(|(_, kind)| *kind);

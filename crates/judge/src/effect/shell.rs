@@ -5,8 +5,9 @@ use super::{Effect, WriteKind, verbs};
 const READERS: &str = "ls cat head tail grep egrep rg find ps top df du free uptime journalctl dmesg netstat ss lsof \
     ping dig nslookup curl wget stat file wc sort uniq awk jq diff env printenv which whoami id date echo printf pwd \
     history md5sum sha256sum test less more vmstat iostat nproc hostname traceroute nc telnet openssl pytest tree \
-    sleep true cd export source python python3 node xargs column cut tr ack realpath ip ifconfig";
-const PREFIXES: &str = "sudo time timeout nohup exec env command watch";
+    sleep true cd export source python python3 node xargs column cut tr ack realpath ip ifconfig \
+    for done fi";
+const PREFIXES: &str = "sudo time timeout nohup exec env command watch do then else if while until !";
 const READ_SUBVERBS: &str = "get describe logs log top status diff show blame fetch ls ps images inspect stats events \
     history list version info explain api-resources cluster-info can-i search view cat is-active is-enabled \
     list-units rev-parse branch remote config-view template lint plan validate output port wait";

@@ -118,3 +118,17 @@ fn nouns_are_what_is_acted_on() {
 fn the_purpose_of_a_command_is_its_program_and_verb(#[case] command: &str, #[case] expected: &str) {
     assert_eq!(super::shell::purpose(command), expected);
 }
+
+#[rstest]
+#[case("import pandas as pd\nprint(pd.read_excel('a.xlsx').describe())", Effect::Read)]
+#[case(
+    "import requests\nrequests.post('https://api.example/orders', json={})",
+    Effect::Write(WriteKind::Create)
+)]
+#[case("from pathlib import Path\nopen('out.txt', 'w').write('x')", Effect::Write(WriteKind::Put))]
+#[case("for f in $(ls *.log); do rm $f; done", Effect::Write(WriteKind::Delete))]
+#[case("delete\nfrom orders where id in (1, 2)", Effect::Write(WriteKind::Delete))]
+fn a_program_is_told_by_what_it_calls(#[case] code: &str, #[case] expected: Effect) {
+    let arguments = serde_json::json!({ "code": code });
+    assert_eq!(effect("run_code", &arguments.to_string(), ""), expected);
+}
