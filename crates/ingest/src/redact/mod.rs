@@ -66,10 +66,21 @@ fn pass(input: &str) -> Option<String> {
 fn apply(rule: &Rule, input: &str, spans: &mut Vec<Span>) {
     let bytes = input.as_bytes();
     for caps in rule.regex.captures_iter(bytes) {
-        let Some(secret) = caps.name("part").or_else(|| caps.name("whole")) else { continue };
-        let range = if rule.assigned { assigned(bytes, secret.range()) } else { secret.range() };
+        let range = match (caps.name("part"), caps.name("whole")) {
+            (Some(part), _) => part.range(),
+            (None, Some(whole)) if rule.assigned => continued(bytes, assigned(bytes, whole.range())),
+            (None, Some(whole)) => continued(bytes, whole.range()),
+            (None, None) => continue,
+        };
         spans.push(Span::new(range, rule.kind.clone()));
     }
+}
+
+/// With what goes on as a token does: providers make them longer than a rule knows.
+fn continued(bytes: &[u8], range: Range<usize>) -> Range<usize> {
+    let more =
+        bytes[range.end..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    range.start..range.end + more.count()
 }
 
 fn assigned(bytes: &[u8], whole: Range<usize>) -> Range<usize> {

@@ -175,6 +175,18 @@ fn names_stay_and_values_go() {
 }
 
 #[test]
+fn a_token_goes_as_a_whole() {
+    for token in [
+        "xoxb-123456789012-1234567890123-abcDEF123ghiJKL456mnoPQR",
+        "glpat-x7Zq2Kd9Lm4Rt8Wv1Yb3-and-more",
+        "ghp_16C7e42F292c6912E7710c838347Ae178B4a_v2",
+    ] {
+        let out = text(&format!("with {token}, 然后")).into_owned();
+        assert!(out.starts_with("with [REDACTED:") && out.ends_with("], 然后"), "{out}");
+    }
+}
+
+#[test]
 fn a_key_without_an_end_is_taken_as_far_as_it_goes() {
     let out = text("a -----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA").into_owned();
     assert_eq!(out, "a [REDACTED:private-key]");
