@@ -96,6 +96,6 @@ mod tests {
         for i in 0..100 {
             llm.complete(&request("s", &i.to_string())).await.unwrap();
         }
-        assert!(llm.replies.weight() <= 10_000 && llm.replies.len() > 0, "{llm:?}");
+        assert!(llm.replies.weight() <= 10_000 && !llm.replies.is_empty(), "{llm:?}");
     }
 }
