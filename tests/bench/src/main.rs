@@ -10,6 +10,7 @@ mod process;
 mod recall;
 mod report;
 mod runs;
+mod scale;
 mod system;
 mod write;
 
@@ -35,6 +36,8 @@ enum Command {
     Judge(judge::Args),
     /// Recording, judging and recalling by the real roles in this process.
     Run(runs::Args),
+    /// Judging by one, two and four evaluator processes with a judge that takes 200 ms.
+    Scale(scale::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -45,6 +48,7 @@ fn main() -> anyhow::Result<()> {
         Command::Embed(args) => runtime.block_on(embed::run(&args, &mut report))?,
         Command::Judge(args) => judge::run(&args, &mut report)?,
         Command::Run(args) => runtime.block_on(runs::run(&args, &mut report))?,
+        Command::Scale(args) => runtime.block_on(scale::run(&args, &mut report))?,
     }
     report.print(cli.json)
 }

@@ -31,7 +31,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
 }
 
 fn everything() -> Vec<&'static str> {
-    let logic = ["ingest", "judge", "rank", "import", "wiring", "e2e"];
+    let logic = ["ingest", "judge", "rank", "import", "wiring", "e2e", "cluster"];
     [EDGE, LEAVES, &logic, ADAPTERS, SERVICES].concat()
 }
 

@@ -127,13 +127,14 @@ fn log(dir: &Path) -> String {
     std::fs::read_to_string(dir.join("serve.log")).unwrap_or_default()
 }
 
-/// A binary under test: beside the one that `HINDSIGHT_BIN` names, else beside the test.
+/// A binary under test: beside the one that `HINDSIGHT_BIN` names, else beside the program that asks.
 pub fn program(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap_or_else(|e| panic!("{e}"));
-    let built = match std::env::var_os("HINDSIGHT_BIN") {
-        Some(named) => PathBuf::from(named).with_file_name(name),
-        None => test.ancestors().nth(2).map(|dir| dir.join(name)).unwrap_or_default(),
+    let asking = std::env::current_exe().unwrap_or_else(|e| panic!("{e}"));
+    let candidates: Vec<PathBuf> = match std::env::var_os("HINDSIGHT_BIN") {
+        Some(named) => vec![PathBuf::from(named).with_file_name(name)],
+        // Tests are in a folder of the one with the binaries.
+        None => asking.ancestors().skip(1).take(2).map(|dir| dir.join(name)).collect(),
     };
-    assert!(built.exists(), "no {name}; run `cargo build --workspace` or set HINDSIGHT_BIN");
-    built
+    let found = candidates.into_iter().find(|program| program.exists());
+    found.unwrap_or_else(|| panic!("no {name}; run `cargo build --workspace` or set HINDSIGHT_BIN"))
 }
