@@ -69,9 +69,9 @@ async fn both_judges_are_heard_and_what_they_said_is_kept() {
     let run = incident("j-1");
     ask(&house, &run, |_| true).await;
     let state = record(&house, &viewer(), &run, judged).await;
-    assert_eq!(state.judge, "slice/1+llm/judge-v1");
     let found = experience(&house, &viewer(), &run).await.unwrap().evaluation;
     let slice = hindsight_judge::SLICE_JUDGE;
+    assert_eq!(state.judge, format!("{slice}+llm/judge-v1"));
     for step in &found.steps {
         assert_eq!(step.votes.iter().map(|v| v.judge.as_str()).collect::<Vec<_>>(), [slice, "llm/judge-v1"]);
         assert_eq!(step.votes[1].label, StepLabel::Redundant);

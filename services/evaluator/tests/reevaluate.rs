@@ -29,7 +29,10 @@ use support::{
 use tonic::{Code, Status};
 
 const SLICE: &str = hindsight_judge::SLICE_JUDGE;
-const BOTH: &str = "slice/1+llm/judge-v1";
+
+fn both() -> String {
+    format!("{SLICE}+llm/judge-v1")
+}
 
 fn answer(request: &LlmRequest) -> String {
     let (_, asked) = request.user.split_once("Label the steps: ").unwrap();
@@ -88,11 +91,11 @@ async fn a_run_is_judged_again_and_its_former_verdicts_stay() {
     let request = GetEvaluationRequest { trace_id: "r-1".into(), user: String::new() };
     let found = house.client().get_evaluation(request).await.unwrap().into_inner();
     assert_eq!(
-        (found.record.unwrap().judge.as_str(), found.evaluation.unwrap().judge.as_str()),
-        (BOTH, BOTH)
+        (found.record.unwrap().judge, found.evaluation.unwrap().judge),
+        (both(), both())
     );
-    let previous: Vec<_> = found.previous.iter().map(|e| (e.judge.as_str(), e.steps.len())).collect();
-    assert_eq!(previous, [(BOTH, 6), (SLICE, 6)]);
+    let previous: Vec<_> = found.previous.into_iter().map(|e| (e.judge, e.steps.len())).collect();
+    assert_eq!(previous, [(both(), 6), (SLICE.to_owned(), 6)]);
 
     let status = begin(&house, Target::JudgeVersion("x".into()), "once-1").await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
@@ -114,7 +117,7 @@ async fn all_runs_of_a_judge_are_judged_again_whoever_they_belong_to() {
     assert_eq!((job.total, job.judged, job.failed), (4, 4, 0));
     for run in &runs {
         let viewer = viewer().with_user(run.scope.user().cloned());
-        assert_eq!(record(&house, &viewer, run, judged).await.judge, BOTH);
+        assert_eq!(record(&house, &viewer, run, judged).await.judge, both());
     }
     let job = begin(&house, Target::JudgeVersion(SLICE.into()), "").await.unwrap();
     assert_eq!(ended(&house, &job.id).await.total, 0, "none is left of that judge");
