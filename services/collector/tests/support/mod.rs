@@ -53,7 +53,7 @@ pub(crate) struct House {
     stop: CancellationToken,
     running: Option<JoinHandle<()>>,
     backend: Arc<EdgeBackend>,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 impl House {
@@ -75,7 +75,12 @@ impl House {
         let settings = CollectorSettings { linger_ms: 5, ..CollectorSettings::default() };
         let collector =
             Arc::new(Collector::new(settings, bus.clone(), store.clone(), embedder, Arc::new(SystemClock)));
-        Self { bus, store, collector, stop: CancellationToken::new(), running: None, backend, _dir: dir }
+        Self { bus, store, collector, stop: CancellationToken::new(), running: None, backend, dir }
+    }
+
+    /// Where bus and store keep their files.
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
     }
 
     /// Starts the ingester.
