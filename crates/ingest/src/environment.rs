@@ -18,6 +18,14 @@ const SIGNS: &[(&str, &str)] = &[
     ("gcp", r"\b(?:gcloud|gke|gsutil|bigquery)\b|\bgs://"),
     ("azure", r"\bazure\b|\baz (?:vm|aks|group|login|webapp|storage)\b"),
     ("aliyun", r"\b(?:aliyun|aliyuncs)\b|阿里云"),
+    ("tencent-cloud", r"\b(?:tencentcloud|tccli|myqcloud)\b|腾讯云"),
+    ("huawei-cloud", r"\b(?:huaweicloud|hcloud|myhuaweicloud)\b|华为云"),
+    (
+        "serverless",
+        r"\b(?:serverless|aws lambda|lambda function|cloud functions?|cloud run)\b|云函数|无服务器",
+    ),
+    ("ci", r"\b(?:github actions|gitlab-ci|jenkins|circleci|\.github/workflows)\b|流水线"),
+    ("macos", r"\b(?:macos|os x|launchctl|brew (?:install|services))\b"),
     ("bare-metal", r"\bbare[- ]metal\b|\bipmitool\b|裸金属|裸机|物理机|物理服务器"),
     ("vm", r"\b(?:virtual machine|vsphere|vmware|virsh|qemu)\b|虚拟机"),
     ("windows", r"\b(?:powershell|iis|win32|windows server)\b"),
@@ -70,6 +78,8 @@ mod tests {
         assert_eq!(of("容器反复重启", "systemctl status docker"), ["docker", "systemd"]);
         assert_eq!(of("物理机磁盘告警", "df -h"), ["bare-metal"]);
         assert_eq!(of("copy the bucket", "aws s3 cp s3://a ."), ["aws"]);
+        assert_eq!(of("腾讯云上的云函数超时", "tccli scf list"), ["tencent-cloud", "serverless"]);
+        assert_eq!(of("The jenkins job is red", "brew install jq"), ["ci", "macos"]);
         assert!(of("refund order W123", "get_order(W123)").is_empty());
         assert!(of("laws of dockers in awsome podiums", "").is_empty());
     }

@@ -39,6 +39,8 @@ static REPORT: LazyLock<Regex> = LazyLock::new(|| {
         r"|no such file or directory|command not found|connection refused|unknown (?:command|flag|option|tool)\b",
         r"|(?:[\w.]*\.)?[a-z]\w*(?:error|exception)(?:\s*(?::|：)|\s*$)|err!|npm err!)",
         r"|^.{0,200}\bfailed with (?:return|exit) (?:code|status) [1-9]|^\s*invalid (?:argument|input|parameter|request|syntax|option|command)",
+        r"|^\s*(?:<tool_use_error>|the user (?:doesn't|does not|did not) want to proceed|file has not been read yet|string to replace (?:was )?not found|no replacement was performed|no changes (?:were )?(?:made|applied)|(?:the )?(?:edit|patch|hunk|command|request|tool call|operation|execution|connection) (?:has |was |#\d+ )?(?:failed|rejected|refused|timed out|cancell?ed|denied|aborted)|syntax error|parse error|killed\s*$)",
+        r"|^\s*(?:操作|请求|连接|执行|命令|调用)?(?:超时|被拒绝|被取消|被终止)|^\s*(?:语法错误|参数错误|参数无效|权限不够|文件不存在|没有权限|未授权|不支持的操作)",
         r"|^(?:the |your |this )?[\w ]{0,60}\b(?:has introduced|encountered|raised|resulted in|ended with)\b.{0,30}\b(?:error|exception|failure)",
         r"|^\s*(?:-?bash|sh|zsh|/bin/\w+|cat|ls|cd|grep|python3?|curl|ssh|git|tar|rm|cp|mv|docker|find|make)\s*:\s*(?:line [0-9]+: )?(?:\([0-9]+\) )?.{0,200}(?:not found|no such|denied|cannot|could ?n.t|failed|refused|invalid|error|fatal|timed out|is not)",
         r"|^\s*(?:\[|【|（)?(?:错误|出错|失败|异常|报错|致命错误|执行失败|操作失败|请求失败|调用失败|连接失败|权限不足|未找到|找不到)(?:\]|】|）)?(?:\s|:|：|,|，|。|!|！|$)",
@@ -56,9 +58,16 @@ static LOG_LINE: LazyLock<Regex> = LazyLock::new(|| {
         r"^\s*[\[(]?(?:\d{4}[-/]\d{2}[-/]\d{2}|\d{2}:\d{2}:\d{2}|[IWEF]\d{4} |[A-Z][a-z]{2} +\d{1,2} \d{2}:)",
     )
 });
+/// A tool that shows what is stored somewhere, by its name.
 static READS: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?i)(?:^|[\s_./;&|(\x22'-])(?:logs?|journalctl|tail|head|cat|less|grep|rg|dmesg|search|events?|history|read|view|open|日志)(?:$|[\s_./:\x22'-])",
+        r"(?i)(?:^|[\s_./-])(?:logs?|journalctl|tail|head|cat|less|grep|rg|dmesg|search|events?|history|read|view|open|日志)(?:$|[\s_./-])",
+    )
+});
+/// The same of a command: the program, or its sub-command, at the beginning or after a pipe.
+static COMMAND_READS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)(?:^|[|;&(]|\x22:\s*\x22)\s*(?:sudo\s+)?(?:[\w./-]+\s+)?(?:logs?|journalctl|tail|head|cat|less|grep|rg|dmesg|search\w*|events?|history|read|view|open|日志)(?:$|[\s_./:\x22'-])",
     )
 });
 
@@ -72,12 +81,19 @@ pub fn infer(step: &Step) -> StepStatus {
         return StepStatus::Unknown;
     }
     let reads = READS.is_match(step.action_name.as_bytes())
-        || READS.is_match(head(&step.action_detail, 400).as_bytes());
+        || COMMAND_READS.is_match(first_line(&step.action_detail).as_bytes());
     match json(text).or_else(|| exit_code(text)) {
         Some(status) => status,
         None if reports_error(text, reads) => StepStatus::Error,
         None => StepStatus::Ok,
     }
+}
+
+/// The line that names the command: what an edit writes, or a script goes on with, is no sign of reading.
+fn first_line(detail: &str) -> &str {
+    let detail = head(detail, 400);
+    let ends = [detail.find('\n'), detail.find("\\n")];
+    &detail[..ends.into_iter().flatten().min().unwrap_or(detail.len())]
 }
 
 fn of(failed: bool) -> StepStatus {

@@ -7,6 +7,7 @@
 //! Verdict::of_both(&run, &digest, slice, &llm)        both, combined
 //! conclude(&trajectory, verdict, now) -> Evaluation   what the run was worth, given the labels
 //! distil::distil(&trajectory, &evaluation, now)       lessons and failure patterns
+//! outcome::infer(&trajectory)                         how it ended, how sure that is, what contradicts it
 //! signature::error_signature(observation)             the key under which the same failure meets itself
 //! ```
 
@@ -14,6 +15,7 @@ mod canon;
 pub mod distil;
 pub mod effect;
 pub mod llm;
+pub mod outcome;
 pub mod signature;
 pub mod slice;
 #[cfg(test)]
@@ -38,14 +40,19 @@ pub fn evaluate(t: &Trajectory, now: Timestamp) -> Evaluation {
 /// What a run was worth, given the verdict on its steps.
 pub fn conclude(t: &Trajectory, verdict: Verdict, now: Timestamp) -> Evaluation {
     let Verdict { judge, steps, judging } = verdict;
+    let inferred = outcome::infer(t);
+    let outcome = match t.outcome.resolved() {
+        OutcomeStatus::Unknown => inferred.settled(),
+        known => known,
+    };
     Evaluation {
         judge,
-        outcome: t.outcome.resolved(),
-        outcome_confidence: 0.0,
-        outcome_evidence: Vec::new(),
-        contradictions: Vec::new(),
-        summary: distil::summary(t, &steps),
-        worth_reference: worth_reference(t, &steps),
+        outcome,
+        outcome_confidence: if outcome == inferred.status { inferred.confidence } else { 0.0 },
+        outcome_evidence: inferred.outcome_evidence(),
+        contradictions: inferred.contradictions,
+        summary: distil::summary(t, outcome, &steps),
+        worth_reference: worth_reference(t, outcome, &steps),
         rejected_lessons: Vec::new(),
         steps,
         evaluated_at: now,
@@ -54,11 +61,11 @@ pub fn conclude(t: &Trajectory, verdict: Verdict, now: Timestamp) -> Evaluation 
 }
 
 /// A run is worth showing when it did not fail and something it did was needed for what it reached.
-fn worth_reference(t: &Trajectory, labels: &[StepEvaluation]) -> bool {
+fn worth_reference(t: &Trajectory, outcome: OutcomeStatus, labels: &[StepEvaluation]) -> bool {
     let acted = t.steps.iter().zip(labels).any(|(s, l)| {
         s.action_type == ActionType::ToolCall && l.label == StepLabel::Necessary && l.confidence >= 0.5
     });
-    match t.outcome.resolved() {
+    match outcome {
         OutcomeStatus::Success | OutcomeStatus::Partial => acted,
         OutcomeStatus::Failure => false,
         OutcomeStatus::Unknown => acted && !t.outcome.conclusion.trim().is_empty(),

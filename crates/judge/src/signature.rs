@@ -1,10 +1,14 @@
 //! Error signatures: the same failure looks the same in every run.
 
+mod normal;
+
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value;
+
+pub use normal::normalise;
 
 /// Longest signature, in characters.
 const LONGEST: usize = 200;
@@ -13,28 +17,6 @@ const SEARCHED: usize = 64 * 1024;
 
 static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(\d{4}-\d{2}-\d{2}[T ])?\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?(Z|[+-]\d{2}:?\d{2})?\b").ok()
-});
-
-/// What varies from run to run, and what it is replaced by. The order matters: larger shapes first.
-static VARIABLE: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
-    [
-        (r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),
-        (r"\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2})?([.,]\d+)?)?(Z|[+-]\d{2}:?\d{2})?", "<time>"),
-        (r"\b\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?\b", "<time>"),
-        (r"[\w.+-]+@[\w-]+\.[\w.]+", "<mail>"),
-        (r"\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b", "<addr>"),
-        (r"\b(https?|wss?|amqps?|postgres(ql)?|mysql|redis)://[^\s,;)'\u{22}]+", "<url>"),
-        (r"(~|\.{1,2})?(/[\w.@+-]+){2,}/?", "<path>"),
-        (r"\b[A-Za-z]:\\[\w.\\-]+", "<path>"),
-        (r"(?i)\b0x[0-9a-f]+\b", "<hex>"),
-        // Words that mix letters and digits, and long hexadecimal ones, are generated.
-        (r"\b[\w-]*[A-Za-z][\w-]*\d[\w-]*\b|\b[\w-]*\d[\w-]*[A-Za-z][\w-]*\b", "<id>"),
-        (r"(?i)\b[0-9a-f]{12,}\b", "<id>"),
-        (r"\d+([.,]\d+)*", "<n>"),
-    ]
-    .into_iter()
-    .filter_map(|(pattern, name)| Regex::new(pattern).ok().map(|r| (r, name)))
-    .collect()
 });
 
 static TROUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -58,17 +40,6 @@ pub(crate) fn word_of_trouble(line: &str) -> &str {
     TROUBLE.as_ref().and_then(|r| r.find(line)).map_or("", |m| m.as_str())
 }
 
-/// Text with ids, numbers, times, addresses and paths replaced by their kind, and white space squeezed.
-pub fn normalise(text: &str) -> String {
-    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for (pattern, name) in VARIABLE.iter() {
-        if let Cow::Owned(changed) = pattern.replace_all(&text, *name) {
-            text = changed;
-        }
-    }
-    text
-}
-
 /// Text without its times of day, white space squeezed.
 pub(crate) fn timeless(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -80,23 +51,26 @@ pub(crate) fn undated(line: &str) -> String {
     TIME.as_ref().map_or_else(|| line.to_owned(), |r| r.replace_all(line, "").trim().to_owned())
 }
 
-/// The line of an observation that says what went wrong: the first that speaks of trouble, in a
-/// traceback its last; else the first line. Of JSON, the field.
+/// The line of an observation that says what went wrong: the first that speaks of trouble, of a stack trace
+/// the one that names the error; else the first line. Of JSON, the field.
 pub fn error_message(observation: &str) -> Cow<'_, str> {
-    let searched = head(observation, SEARCHED);
-    let first = searched.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or_default();
-    trouble(observation).unwrap_or(Cow::Borrowed(first))
+    trouble(observation).or_else(|| lines(observation).into_iter().next()).unwrap_or_default()
 }
 
-/// The first line, or field of JSON, that speaks of trouble; the last after a traceback.
+/// The first line, or field of JSON, that speaks of trouble; of a stack trace, the line that names the error.
 pub(crate) fn trouble(observation: &str) -> Option<Cow<'_, str>> {
-    let mut lines = lines(observation).into_iter().filter(|l| is_trouble(l));
-    let first = lines.next()?;
-    if first.starts_with("Traceback (most recent call last)") {
-        lines.next_back().or(Some(first))
+    let lines = lines(observation);
+    let first = lines.iter().position(|l| is_trouble(l))?;
+    let last = |f: fn(&str) -> bool| lines[first..].iter().rposition(|l| f(l)).map(|at| first + at);
+    let at = if lines[first].starts_with("Traceback (most recent call last)") {
+        last(is_trouble).unwrap_or(first)
+    } else if lines[first].contains("panicked at ") {
+        // What it panicked with stands below.
+        first + usize::from(lines.len() > first + 1)
     } else {
-        Some(first)
-    }
+        last(|l| l.starts_with("Caused by: ")).unwrap_or(first)
+    };
+    lines.into_iter().nth(at)
 }
 
 /// The lines of a text; of JSON, its fields as `key: value`. Fields that are empty, or say that nothing is
@@ -109,7 +83,26 @@ pub(crate) fn lines(observation: &str) -> Vec<Cow<'_, str>> {
         fields("", &value, &mut out);
         return out.into_iter().map(Cow::Owned).collect();
     }
+    if let Some((said, value)) = body(text) {
+        let mut out = Vec::new();
+        fields("", &value, &mut out);
+        // What a client says before the body of an answer belongs to it.
+        return match out.is_empty() {
+            true => vec![Cow::Borrowed(said)],
+            false => out.into_iter().map(|field| Cow::Owned(format!("{said} {field}"))).collect(),
+        };
+    }
     text.lines().map(str::trim).filter(|l| !l.is_empty()).map(Cow::Borrowed).collect()
+}
+
+/// A short word and the JSON body of an answer after it: `Error: 404 {"message": "no such order"}`.
+fn body(text: &str) -> Option<(&str, Value)> {
+    let (before, rest) = text.trim().split_at(text.trim().find('{').filter(|at| *at <= LONGEST)?);
+    let before = before.trim();
+    if before.is_empty() || before.contains('\n') || !rest.ends_with('}') {
+        return None;
+    }
+    serde_json::from_str::<Value>(rest).ok().map(|value| (before, value))
 }
 
 fn fields(key: &str, value: &Value, out: &mut Vec<String>) {

@@ -3,6 +3,7 @@
 
 pub mod bm25;
 mod compare;
+mod names;
 mod scan;
 mod script;
 mod stopwords;
@@ -10,6 +11,7 @@ mod tokenize;
 mod visible;
 
 pub use compare::{overlap, similarity, token_set};
+pub use names::names;
 pub use script::{is_cjk, mostly_cjk, truncate_chars};
 pub use stopwords::is_stop_word;
 pub use tokenize::{Kind, Token, tokenize, tokens};

@@ -1,7 +1,7 @@
 //! The slice judge, measured.
 
 mod agent_process;
-mod load;
+pub(crate) mod load;
 pub(crate) mod model;
 mod score;
 mod tau;

@@ -2,6 +2,7 @@
 
 mod digest;
 mod judge;
+mod outcome;
 mod recall;
 
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ enum Command {
     Model(judge::model::Args),
     /// Digests of recorded tool output: how much smaller, and what of the root cause survives.
     Digest(Source),
+    /// The outcome of runs, read from their steps with the stated one hidden.
+    Outcome(Source),
     /// Retrieval over conversations, by words, by meaning and both.
     Recall(RecallSource),
 }
@@ -57,6 +60,7 @@ fn main() -> anyhow::Result<()> {
         Command::Judge(source) => judge::run(&source.data, source.json, source.misses),
         Command::Model(args) => judge::model::run(&args),
         Command::Digest(source) => digest::run(&source.data, source.json, source.misses),
+        Command::Outcome(source) => outcome::run(&source.data, source.json, source.misses),
         Command::Recall(source) => recall::run(&source.data, source.json),
     }
 }

@@ -41,6 +41,14 @@ fn failures_are_seen() {
         "执行失败，请重试",
         "无法连接到数据库",
         "标准输出为空\n退出码: 1",
+        "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>",
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+        "No replacement was performed, old_str `x` did not appear verbatim in a.py.",
+        "Command timed out after 120 s",
+        "Patch failed at line 3",
+        "/bin/sh: syntax error: unexpected \"fi\"",
+        "请求超时，请稍后再试",
+        "文件不存在：/srv/a",
     ] {
         assert_eq!(status("shell", "run it", observation), StepStatus::Error, "{observation}");
     }
@@ -79,4 +87,21 @@ fn only_tool_calls_are_judged_and_a_stated_status_stays() {
     s.status = StepStatus::Ok;
     assert_eq!(infer(&s), StepStatus::Ok);
     assert_eq!(status("shell", "true", "  \n"), StepStatus::Unknown);
+}
+
+/// An edit whose text speaks of reading is no reader, and its refusal has many lines.
+#[test]
+fn a_refused_edit_has_failed_whatever_it_was_to_write() {
+    let refused = "Your proposed edit has introduced new syntax error(s). Please understand the fixes and retry.\n\n\
+                   ERRORS:\n- E999 SyntaxError: unmatched ')'\n\nThis is how your edit would have looked\n12: a\n13: b";
+    for detail in [
+        "edit 3:4\n    data = read(path)\n    head = data | tail\nend_of_edit",
+        r#"{"command":"edit 3:4\n  open('x').read()"}"#,
+    ] {
+        assert_eq!(status("edit", detail, refused), StepStatus::Error, "{detail}");
+    }
+    let log = "Error: db away\nError: db away\nError: db away\nError: db away";
+    for detail in ["kubectl logs web-1", r#"{"command":"sudo cat /var/log/app.log"}"#, "dmesg | tail -4"] {
+        assert_eq!(status("shell", detail, log), StepStatus::Ok, "{detail}");
+    }
 }

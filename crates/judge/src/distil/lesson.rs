@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use hindsight_types::{
-    ActionType, Decision, Evaluation, Lesson, MemoryId, OutcomeStatus, Stage, StepLabel, Timestamp,
-    Trajectory,
+    ActionType, Decision, Evaluation, Lesson, MemoryId, OutcomeStatus, RejectedLesson, Stage, StepLabel,
+    Timestamp, Trajectory, limits,
 };
 
 use crate::effect::{self, Effect, WriteKind};
@@ -12,50 +12,98 @@ use crate::{canon, signature};
 
 use super::pattern::{self, Episode};
 use super::phrase::{self, Judged};
+use super::wording::Wording;
+use super::worth::{self, Claim};
 
 /// Most lessons of one run.
-const MOST: usize = 5;
+pub(super) const MOST: usize = 5;
 /// Most rejected alternatives named in one lesson.
-const REJECTED: usize = 4;
+pub(super) const REJECTED: usize = 4;
+/// Most advice that is listed as not kept.
+pub(super) const REFUSED: usize = 20;
 
 /// What a lesson is made of, before it is checked.
-struct Draft<'a> {
+pub(super) struct Draft<'a> {
     /// What was seen: an error message, or the trouble the run started from. The concrete condition.
-    symptom: Cow<'a, str>,
-    chosen: String,
-    rejected: Vec<String>,
-    rationale: String,
-    advice: String,
+    pub(super) symptom: Cow<'a, str>,
+    pub(super) chosen: String,
+    pub(super) rejected: Vec<String>,
+    pub(super) rationale: String,
+    pub(super) advice: String,
     /// What makes it the same lesson in another run.
-    key: String,
+    pub(super) key: String,
+    /// The tools that it is about.
+    pub(super) tools: String,
+    /// It is the call that had failed, made again.
+    pub(super) again: bool,
 }
 
+impl Draft<'_> {
+    fn lacks(&self, t: &Trajectory) -> Option<&'static str> {
+        worth::lacks(&Claim {
+            condition: &self.symptom,
+            chosen: &self.chosen,
+            rejected: &self.rejected,
+            task: &t.task_description,
+            task_is_condition: self.symptom == t.task_description,
+            again: self.again,
+        })
+    }
+}
+
+/// What is kept, and what is not, with the reason.
 pub(super) fn lessons(
     t: &Trajectory,
     evaluation: &Evaluation,
     episodes: &[Episode<'_>],
     now: Timestamp,
-) -> Vec<Lesson> {
-    let path = of_path(t, evaluation);
+) -> (Vec<Lesson>, Vec<RejectedLesson>) {
+    let wording = Wording::of(t);
+    let path = of_path(t, evaluation, wording);
     let told = path.as_ref().map(|p| p.rejected.clone()).unwrap_or_default();
-    let solved = episodes.iter().filter(|e| !e.remedy.is_empty()).map(of_episode);
-    let dead_ends =
-        of_dead_ends(t, evaluation).into_iter().filter(|d| !d.rejected.iter().all(|r| told.contains(r)));
-    let mut out: Vec<Lesson> = Vec::new();
+    let solved = episodes.iter().filter(|e| !e.remedy.is_empty()).map(|e| of_episode(e, wording));
+    let dead_ends = of_dead_ends(t, evaluation, wording)
+        .into_iter()
+        .filter(|d| !d.rejected.iter().all(|r| told.contains(r)));
+    let (mut kept, mut refused): (Vec<Lesson>, Vec<RejectedLesson>) = (Vec::new(), Vec::new());
     for draft in path.into_iter().chain(solved).chain(dead_ends) {
-        if out.len() < MOST && is_concrete(&draft) {
-            let lesson = finish(t, evaluation, draft, now);
-            if out.iter().all(|l| l.id != lesson.id) {
-                out.push(lesson);
-            }
+        if let Some(reason) = draft.lacks(t) {
+            refused.push(RejectedLesson { text: draft.advice, reason: reason.to_owned() });
+            continue;
+        }
+        let lesson = finish(t, evaluation, draft, wording, now);
+        if kept.iter().any(|l| l.id == lesson.id) {
+            continue;
+        }
+        if kept.len() == MOST {
+            let reason = format!("the run has {MOST} lessons already");
+            refused.push(RejectedLesson { text: lesson.advice, reason });
+        } else {
+            kept.push(lesson);
         }
     }
-    out
+    if kept.is_empty() && refused.is_empty() {
+        refused.push(nothing(t, evaluation));
+    }
+    refused.truncate(REFUSED);
+    (kept, refused)
+}
+
+/// Why a run has nothing to teach.
+fn nothing(t: &Trajectory, evaluation: &Evaluation) -> RejectedLesson {
+    let changed = phrase::judged(t, &evaluation.steps).any(|j| is(&j, StepLabel::Necessary) && writes(&j));
+    let reason = match (evaluation.outcome, changed) {
+        (OutcomeStatus::Unknown, true) => "nobody knows how the run ended, so what it did cannot be advised",
+        (OutcomeStatus::Failure, _) => "the run failed and got past none of its failures, so it shows no way",
+        (_, true) => "what it changed was undone or taken away again",
+        (_, false) => "it changed nothing and got past no failure, so there is nothing to advise",
+    };
+    RejectedLesson { text: phrase::short(&t.task_description, 160), reason: reason.to_owned() }
 }
 
 /// The symptom a run started from, and the changes that ended it.
-fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Option<Draft<'a>> {
-    if matches!(t.outcome.resolved(), OutcomeStatus::Failure | OutcomeStatus::Unknown) {
+fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation, wording: Wording) -> Option<Draft<'a>> {
+    if matches!(evaluation.outcome, OutcomeStatus::Failure | OutcomeStatus::Unknown) {
         return None;
     }
     let all: Vec<Judged<'a>> = phrase::judged(t, &evaluation.steps).collect();
@@ -69,13 +117,14 @@ fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Option<Draft<'a
         .last()
         .unwrap_or(Cow::Borrowed(&t.task_description));
     let last: Vec<Judged<'a>> = writes.iter().rev().take(3).rev().copied().collect();
-    let chosen = pattern::steps(&last);
+    let chosen = pattern::steps(&last, wording);
     let rejected = rejected(&all);
-    let avoid = rejected.first().map(|first| format!(" Skip {first}: it did not help.")).unwrap_or_default();
     Some(Draft {
-        advice: format!("{}: {chosen}.{avoid}", condition(&symptom, t)),
+        advice: wording.advice(&wording.condition(&symptom, t), &chosen, rejected.first()),
         rationale: first.verdict.rationale.clone(),
-        key: format!("path\u{1f}{}\u{1f}{}", signature::error_signature(&symptom), tools(&last)),
+        key: format!("path\u{1f}{}\u{1f}{}", signature::error_signature(&symptom), tools(&last, ",")),
+        tools: tools(&last, "/"),
+        again: false,
         symptom,
         chosen,
         rejected,
@@ -83,24 +132,26 @@ fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Option<Draft<'a
 }
 
 /// A failure that the run got past.
-fn of_episode<'a>(e: &Episode<'a>) -> Draft<'a> {
-    let chosen = pattern::steps(&e.remedy);
+fn of_episode<'a>(e: &Episode<'a>, wording: Wording) -> Draft<'a> {
+    let chosen = pattern::steps(&e.remedy, wording);
+    let failed = phrase::call(e.failed.step, 160);
+    let same = |j: &Judged<'_>| {
+        j.step.action_name == e.failed.step.action_name && j.step.action_detail == e.failed.step.action_detail
+    };
     Draft {
         symptom: e.message.clone(),
-        advice: format!(
-            "When {} answers \"{}\": {chosen}.",
-            e.tool,
-            phrase::short(&signature::undated(&e.message), 160)
-        ),
+        advice: wording.advice(&wording.answers(e.tool, &e.message), &chosen, None),
         rationale: e.remedy.last().map(|j| j.verdict.rationale.clone()).unwrap_or_default(),
-        rejected: vec![phrase::call(e.failed.step, 160)],
-        key: format!("failure\u{1f}{}\u{1f}{}\u{1f}{}", e.tool, e.signature, tools(&e.remedy)),
+        rejected: vec![failed],
+        key: format!("failure\u{1f}{}\u{1f}{}\u{1f}{}", e.tool, e.signature, tools(&e.remedy, ",")),
+        tools: e.tool.to_owned(),
+        again: matches!(e.remedy.as_slice(), [only] if same(only)),
         chosen,
     }
 }
 
 /// A change that proved wrong, with what took its place.
-fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Vec<Draft<'a>> {
+fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation, wording: Wording) -> Vec<Draft<'a>> {
     let all: Vec<Judged<'a>> = phrase::judged(t, &evaluation.steps).collect();
     let mut drafts = Vec::new();
     for (at, wrong) in all.iter().enumerate() {
@@ -121,10 +172,12 @@ fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Vec<Draft<
         let (chosen, avoided) = (phrase::call(right.step, 160), phrase::call(wrong.step, 160));
         let why = &wrong.verdict.rationale;
         drafts.push(Draft {
-            advice: format!("{}: {chosen}, not {avoided} ({why}).", condition(&symptom, t)),
+            advice: wording.instead(&wording.condition(&symptom, t), &chosen, &avoided, why),
             symptom,
             rationale: why.clone(),
             key: format!("dead_end\u{1f}{}\u{1f}{}", wrong.step.action_name, right.step.action_name),
+            tools: wrong.step.action_name.clone(),
+            again: false,
             chosen,
             rejected: vec![avoided],
         });
@@ -138,14 +191,6 @@ fn is_right(j: &Judged<'_>, all: &[Judged<'_>]) -> bool {
     let made = |i: &u32| all.get(*i as usize).is_some_and(|d| kind(d) == Effect::Write(WriteKind::Create));
     let removal = kind(j) == Effect::Write(WriteKind::Delete) && j.verdict.depends_on.iter().any(made);
     is(j, StepLabel::Necessary) && writes(j) && !removal
-}
-
-/// When the advice applies: what one sees, or, where nothing was seen, the task.
-fn condition(symptom: &str, t: &Trajectory) -> String {
-    if symptom == t.task_description {
-        return format!("For a task like \"{}\"", phrase::short(symptom, 160));
-    }
-    format!("When you see \"{}\"", phrase::short(&signature::undated(symptom), 160))
 }
 
 fn is(j: &Judged<'_>, label: StepLabel) -> bool {
@@ -168,36 +213,39 @@ fn rejected(all: &[Judged<'_>]) -> Vec<String> {
     out
 }
 
-fn tools(path: &[Judged<'_>]) -> String {
-    path.iter().map(|j| j.step.action_name.as_str()).collect::<Vec<_>>().join(",")
+fn tools(path: &[Judged<'_>], between: &str) -> String {
+    let mut names: Vec<&str> = path.iter().map(|j| j.step.action_name.as_str()).collect();
+    if between != "," {
+        names.dedup();
+    }
+    names.join(between)
 }
 
-/// A lesson needs a condition one can recognise and an action one can take.
-fn is_concrete(draft: &Draft<'_>) -> bool {
-    let condition = signature::normalise(&draft.symptom);
-    let says_something = condition.chars().filter(|c| c.is_alphabetic()).count() >= 4;
-    let acts = draft.chosen.contains('(') || draft.chosen.contains(' ');
-    says_something && acts && draft.rejected.iter().all(|r| *r != draft.chosen)
-}
-
-fn finish(t: &Trajectory, evaluation: &Evaluation, draft: Draft<'_>, now: Timestamp) -> Lesson {
+pub(super) fn finish(
+    t: &Trajectory,
+    evaluation: &Evaluation,
+    draft: Draft<'_>,
+    wording: Wording,
+    now: Timestamp,
+) -> Lesson {
     let visibility = t.scope.visibility.keyword();
     let task = t.task_type.as_ref().map_or("", |k| k.as_str());
     let content_key = canon::hash_of((task, &draft.key));
     let symptom = phrase::short(&signature::undated(&draft.symptom), 300);
     let goal = phrase::short(&t.task_description, 300);
-    let situation = if symptom == goal { goal } else { format!("{goal} Seen: {symptom}") };
+    let situation = wording.situation(goal, &symptom);
+    let named = [situation.as_str(), &draft.chosen, &draft.rejected.join("\n")].join("\n");
     Lesson {
         id: MemoryId::lesson(&t.scope.tenant, &visibility, &format!("{content_key:016x}")),
         scope: t.scope.clone(),
         situation,
         advice: draft.advice,
-        applicability: String::new(),
+        applicability: wording.applicability(&draft.tools, t),
         basis: Decision { chosen: draft.chosen, rejected: draft.rejected, rationale: draft.rationale },
-        result: result(t),
+        result: result(t, evaluation.outcome, wording),
         task_type: t.task_type.clone(),
         environment: t.environment.clone(),
-        entities: Vec::new(),
+        entities: names(&named),
         stage: Stage::Candidate,
         source_outcome: evaluation.outcome,
         sources: vec![t.trace_id.clone()],
@@ -208,14 +256,20 @@ fn finish(t: &Trajectory, evaluation: &Evaluation, draft: Draft<'_>, now: Timest
     }
 }
 
-fn result(t: &Trajectory) -> String {
+fn result(t: &Trajectory, outcome: OutcomeStatus, wording: Wording) -> String {
     let evidence =
         t.outcome.evidence.iter().min_by_key(|e| e.source).map(|e| e.detail.as_str()).unwrap_or_default();
     let conclusion = if evidence.is_empty() { &t.outcome.conclusion } else { evidence };
-    let status = phrase::status(t.outcome.resolved(), false);
+    let status = phrase::status(outcome, wording.chinese);
     if conclusion.trim().is_empty() {
         status.to_owned()
     } else {
-        format!("{status}: {}", phrase::short(conclusion, 200))
+        let colon = if wording.chinese { "：" } else { ": " };
+        format!("{status}{colon}{}", phrase::short(conclusion, 200))
     }
+}
+
+/// The names in a text by which the lesson is found again.
+fn names(text: &str) -> Vec<String> {
+    hindsight_text::names(text, limits::TAGS, limits::ID_BYTES)
 }

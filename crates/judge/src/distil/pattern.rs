@@ -9,6 +9,7 @@ use crate::effect;
 use crate::signature;
 
 use super::phrase::{self, Judged};
+use super::wording::Wording;
 
 /// Most steps after a failure in which its remedy is looked for.
 const HORIZON: usize = 40;
@@ -94,7 +95,7 @@ fn pattern(t: &Trajectory, e: &Episode<'_>, now: Timestamp) -> FailurePattern {
         example: phrase::short(&e.failed.step.observation, 500),
         action_detail: phrase::short(&e.failed.step.action_detail, 300),
         cause: phrase::short(&e.message, 300),
-        suggestion: suggestion(e),
+        suggestion: suggestion(e, Wording::of(t)),
         environment: t.environment.clone(),
         sources: vec![t.trace_id.clone()],
         first_seen: seen_at,
@@ -102,19 +103,14 @@ fn pattern(t: &Trajectory, e: &Episode<'_>, now: Timestamp) -> FailurePattern {
     }
 }
 
-fn suggestion(e: &Episode<'_>) -> String {
+fn suggestion(e: &Episode<'_>, wording: Wording) -> String {
     if e.remedy.is_empty() {
-        let times = if e.again > 0 { format!(", {} times", e.again + 1) } else { String::new() };
-        return format!(
-            "Do not call {} again unchanged: it failed{times} and nothing in this run solved it. Check first: {}",
-            phrase::call(e.failed.step, 120),
-            phrase::short(&e.message, 160)
-        );
+        return wording.unsolved(&phrase::call(e.failed.step, 120), e.again + 1, &e.message);
     }
-    format!("What worked in the same run: {}", steps(&e.remedy))
+    wording.worked(&steps(&e.remedy, wording))
 }
 
-/// Calls in order, joined by `, then`.
-pub(super) fn steps(path: &[Judged<'_>]) -> String {
-    path.iter().map(|j| phrase::call(j.step, 160)).collect::<Vec<_>>().join(", then ")
+/// Calls in order.
+pub(super) fn steps(path: &[Judged<'_>], wording: Wording) -> String {
+    path.iter().map(|j| phrase::call(j.step, 160)).collect::<Vec<_>>().join(wording.then())
 }

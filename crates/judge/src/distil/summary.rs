@@ -1,13 +1,13 @@
 //! The summary of a run: goal, the path that was needed, dead ends, outcome.
 
-use hindsight_types::{ActionType, StepEvaluation, StepLabel, Trajectory};
+use hindsight_types::{ActionType, OutcomeStatus, StepEvaluation, StepLabel, Trajectory};
 
 use crate::signature;
 
 use super::phrase::{self, Judged};
 
 /// Longest summary: words, where each Chinese character counts as one.
-const LONGEST: usize = 150;
+pub(super) const LONGEST: usize = 150;
 
 /// How much is told of each step.
 struct Detail {
@@ -62,11 +62,11 @@ const CHINESE: Frame = Frame {
 };
 
 /// Summary of 100 to 150 words (characters in Chinese); shorter only when the run holds no more.
-pub fn summary(t: &Trajectory, labels: &[StepEvaluation]) -> String {
+pub fn summary(t: &Trajectory, outcome: OutcomeStatus, labels: &[StepEvaluation]) -> String {
     let cjk = phrase::is_cjk(&t.task_description);
     let mut told = String::new();
     for detail in details() {
-        told = tell(t, labels, &detail, cjk);
+        told = tell(t, outcome, labels, &detail, cjk);
         if length(&told) <= LONGEST {
             return told;
         }
@@ -74,7 +74,13 @@ pub fn summary(t: &Trajectory, labels: &[StepEvaluation]) -> String {
     cut(&told, LONGEST)
 }
 
-fn tell(t: &Trajectory, labels: &[StepEvaluation], detail: &Detail, cjk: bool) -> String {
+fn tell(
+    t: &Trajectory,
+    outcome: OutcomeStatus,
+    labels: &[StepEvaluation],
+    detail: &Detail,
+    cjk: bool,
+) -> String {
     let frame = if cjk { CHINESE } else { ENGLISH };
     let calls = |wanted: &[StepLabel]| -> Vec<Judged<'_>> {
         phrase::judged(t, labels)
@@ -86,10 +92,10 @@ fn tell(t: &Trajectory, labels: &[StepEvaluation], detail: &Detail, cjk: bool) -
     let path = calls(&[StepLabel::Necessary]);
     list(&mut out, frame.path, &path, detail, &frame, |j| done(j, detail, !cjk));
     let dead = calls(&[StepLabel::Failed, StepLabel::Misleading]);
-    list(&mut out, frame.dead_ends, &dead, detail, &frame, |j| dead_end(j, detail));
+    list(&mut out, frame.dead_ends, &dead, detail, &frame, |j| dead_end(j, detail, cjk));
     let spare = calls(&[StepLabel::Redundant]);
     list(&mut out, frame.spare, &spare, detail, &frame, |j| phrase::call(j.step, detail.call.min(60)));
-    let status = phrase::status(t.outcome.resolved(), cjk);
+    let status = phrase::status(outcome, cjk);
     let conclusion = phrase::sentence(&t.outcome.conclusion, 2 * detail.call, frame.stop);
     out.push_str(frame.result);
     out.push_str(status);
@@ -137,9 +143,13 @@ fn done(j: &Judged<'_>, detail: &Detail, reasons: bool) -> String {
     if detail.reasons && reasons { format!("{told} ({})", j.verdict.rationale) } else { told }
 }
 
-fn dead_end(j: &Judged<'_>, detail: &Detail) -> String {
+fn dead_end(j: &Judged<'_>, detail: &Detail, cjk: bool) -> String {
     let why = match j.verdict.label {
         StepLabel::Failed => signature::error_message(&j.step.observation),
+        // What a judge says of it is told in the language of the summary, or not at all.
+        _ if cjk && !phrase::is_cjk(&j.verdict.rationale) => {
+            signature::trouble(&j.step.observation).unwrap_or("后来被推翻".into())
+        }
         _ => j.verdict.rationale.as_str().into(),
     };
     format!("{} ({})", phrase::call(j.step, detail.call.min(60)), phrase::short(&why, detail.call.max(40)))

@@ -1,4 +1,4 @@
-use hindsight_types::{OutcomeStatus, Stage, Trajectory, UserId, Visibility};
+use hindsight_types::{OutcomeStatus, Stage, TaskType, Trajectory, UserId, Visibility};
 use rstest::rstest;
 
 use super::{Distilled, distil, phrase, summary};
@@ -41,8 +41,8 @@ fn a_failure_pattern_says_what_worked_later() {
     let d = distilled(&disk_alarm());
     let [p] = d.failure_patterns.as_slice() else { panic!("{:?}", d.failure_patterns) };
     assert_eq!(p.action_name, "执行命令");
-    assert_eq!(p.signature, "rm: 无法删除 '<path>': 权限不够");
-    assert_eq!(p.suggestion, "What worked in the same run: 执行命令(rm -r /data/binlog-archive)");
+    assert_eq!(p.signature, "rm: 无法删除 <name>: 权限不够");
+    assert_eq!(p.suggestion, "同一次运行中有效的做法：执行命令(rm -r /data/binlog-archive)");
 }
 
 #[test]
@@ -104,8 +104,67 @@ fn a_long_run_is_told_in_100_to_150_words_or_characters() {
         english.says("The file /srv/export/part-12 was missing.").succeeded(),
         chinese.says("缺少 /srv/export/part-12。").succeeded(),
     ] {
-        let told = summary(&t, &crate::slice::judge(&t).steps);
+        let told = summary(&t, t.outcome.resolved(), &crate::slice::judge(&t).steps);
         let n = super::summary::length(&told);
         assert!((100..=150).contains(&n), "{n}: {told}");
     }
+}
+
+#[test]
+fn a_lesson_says_where_it_holds_and_by_what_it_is_found() {
+    let mut t = restart_loop();
+    t.environment.tags = vec!["docker".to_owned()];
+    t.task_type = Some(TaskType::new("incident").unwrap());
+    let lesson = &distilled(&t).lessons[0];
+    assert_eq!(
+        lesson.applicability,
+        "Where shell is used on docker for tasks of kind incident; not tried elsewhere."
+    );
+    assert!(lesson.entities.contains(&"/etc/pay/db.yaml".to_owned()), "{:?}", lesson.entities);
+}
+
+#[test]
+fn a_chinese_run_teaches_in_chinese() {
+    let d = distilled(&disk_alarm());
+    let lesson = &d.lessons[0];
+    assert!(
+        lesson.advice.starts_with("看到“/dev/vdb1 500G 480G 96% /data 空间不足”时：执行命令("),
+        "{}",
+        lesson.advice
+    );
+    assert!(lesson.situation.contains("现象："), "{}", lesson.situation);
+    assert!(lesson.applicability.starts_with("适用于使用 执行命令"), "{}", lesson.applicability);
+    assert!(lesson.result.starts_with("成功"), "{}", lesson.result);
+    for text in [&lesson.advice, &lesson.situation, &lesson.applicability, &d.failure_patterns[0].suggestion]
+    {
+        for english in ["When", "Seen", "Skip", "Where", "worked", "then"] {
+            assert!(!text.contains(english), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_time_out_that_was_gone_at_the_next_try_is_no_lesson_but_a_failure_that_is_listed() {
+    let t = run("Read the invoice INV-7 and say its total")
+        .fails("get_invoice", r#"{"id":"INV-7"}"#, "Error: request timed out after 30 s")
+        .call("get_invoice", r#"{"id":"INV-7"}"#, r#"{"id":"INV-7","total":"310.55"}"#)
+        .says("The total of INV-7 is 310.55.")
+        .succeeded();
+    let d = distilled(&t);
+    assert_eq!(d.lessons, []);
+    assert!(d.rejected[0].reason.starts_with("one accident"), "{:?}", d.rejected);
+    assert_eq!(d.failure_patterns.len(), 1);
+}
+
+#[rstest]
+#[case(run("Is it up?").call("get_state", r#"{"name":"web"}"#, "up").says("It is up.").succeeded(), "it changed nothing")]
+#[case(
+    run("Pay").fails("pay", "{}", "Error: card expired").says("I was unable to pay.").failed(),
+    "the run failed and got past none"
+)]
+#[case(run("restart web on host-7").call("restart", r#"{"service":"web","host":"host-7"}"#, "ok").says("Restarted web.").succeeded(), "it repeats the task")]
+fn a_person_can_see_why_a_run_left_no_lesson(#[case] t: Trajectory, #[case] reason: &str) {
+    let d = distilled(&t);
+    assert_eq!(d.lessons, []);
+    assert!(d.rejected.iter().any(|r| r.reason.starts_with(reason)), "{:?}", d.rejected);
 }

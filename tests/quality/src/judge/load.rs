@@ -10,7 +10,7 @@ use hindsight_types::{TenantId, Timestamp, Trajectory};
 use serde_json::Value;
 
 /// The file or folder, or `None` with a loud word when the data is not there.
-pub(super) fn present(data: &Path, file: &str) -> Option<std::path::PathBuf> {
+pub(crate) fn present(data: &Path, file: &str) -> Option<std::path::PathBuf> {
     let path = data.join(file);
     if path.exists() {
         return Some(path);
@@ -20,7 +20,7 @@ pub(super) fn present(data: &Path, file: &str) -> Option<std::path::PathBuf> {
 }
 
 /// Every run of a file, as the product imports it, with statuses as the product infers them.
-pub(super) fn runs(path: &Path) -> anyhow::Result<Vec<Trajectory>> {
+pub(crate) fn runs(path: &Path) -> anyhow::Result<Vec<Trajectory>> {
     let options = Options::new(TenantId::new("quality")?, Timestamp::UNIX_EPOCH);
     let input = BufReader::new(File::open(path)?);
     let importer = Importer::new(input, &options).with_context(|| format!("{}", path.display()))?;
