@@ -71,6 +71,19 @@ static COMMAND_READS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A tool that changes something, by its name.
+static ACTS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)(?:^|[\s_./-])(?:retry|rerun|run|exec(?:ute)?|start|stop|restart|create|add|insert|deploy|release|apply|update|edit|set|write|put|post|patch|delete|remove|drop|install|build|submit|send|refund|cancel|book|pay|transfer|migrate|scale|rollback)(?:$|[\s_./-])|重试|执行|运行|启动|停止|重启|创建|新建|添加|部署|发布|应用|更新|修改|写入|删除|安装|构建|提交|发送|退款|取消|预订|支付|转账|扩容|回滚",
+    )
+});
+/// A key under which an answer names the thing it shows.
+static THING: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"^(?:\w*_?(?:id|Id|ID)|name|key|number|uuid|编号|名称)$"));
+/// A key under which a refusal says why.
+static EXPLAINS: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"^(?:message|msg|reason|code|detail|error\w*|原因|错误\w*)$"));
+
 /// The stated status, or what the observation tells. Only tool calls can fail.
 pub fn infer(step: &Step) -> StepStatus {
     if step.status != StepStatus::Unknown || step.action_type != ActionType::ToolCall {
@@ -82,7 +95,8 @@ pub fn infer(step: &Step) -> StepStatus {
     }
     let reads = READS.is_match(step.action_name.as_bytes())
         || COMMAND_READS.is_match(first_line(&step.action_detail).as_bytes());
-    match json(text).or_else(|| exit_code(text)) {
+    let acts = ACTS.is_match(step.action_name.as_bytes());
+    match json(text, acts).or_else(|| exit_code(text)) {
         Some(status) => status,
         None if reports_error(text, reads) => StepStatus::Error,
         None => StepStatus::Ok,
@@ -100,12 +114,15 @@ fn of(failed: bool) -> StepStatus {
     if failed { StepStatus::Error } else { StepStatus::Ok }
 }
 
-/// The answer of an API that says itself how it went.
-fn json(text: &str) -> Option<StepStatus> {
+/// The answer of an API that says itself how it went. The status of a thing that was looked up, a pipeline
+/// that failed, say, tells nothing of the call; of a call that acts on the thing, it is how that went.
+fn json(text: &str, acts: bool) -> Option<StepStatus> {
     if text.len() > JSON_BYTES || !text.starts_with('{') {
         return None;
     }
     let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(text) else { return None };
+    let has = |what: &Regex| fields.keys().any(|k| what.is_match(k.as_bytes()));
+    let of_the_call = acts || has(&EXPLAINS) || !has(&THING);
     let mut answer = None;
     for (key, value) in &fields {
         let key = key.to_ascii_lowercase().replace(['_', '-'], "");
@@ -116,7 +133,7 @@ fn json(text: &str) -> Option<StepStatus> {
             }
             "success" | "ok" | "succeeded" => value.as_bool().map(|b| !b),
             "statuscode" | "httpstatus" => value.as_i64().map(|c| c >= 400),
-            "status" | "result" if fields.len() <= 6 => match value {
+            "status" | "result" if fields.len() <= 6 && of_the_call => match value {
                 Value::String(s) => said_status(s),
                 Value::Number(n) => n.as_i64().filter(|c| (100..600).contains(c)).map(|c| c >= 400),
                 _ => None,

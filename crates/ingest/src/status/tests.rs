@@ -28,6 +28,7 @@ fn failures_are_seen() {
         r#"{"error": "no such order"}"#,
         r#"{"success": false, "message": "x"}"#,
         r#"{"status": "error", "reason": "quota"}"#,
+        r#"{"status": "error", "name": "ValidationError", "message": "order_id is no number"}"#,
         r#"{"exit_code": 2, "stdout": ""}"#,
         r#"{"statusCode": 500}"#,
         "make: *** [all] Error 2\nexit code: 2",
@@ -74,6 +75,23 @@ fn words_of_failure_in_a_good_result_are_content() {
         ("think", "The error was in the config"),
     ] {
         assert_eq!(status(name, "x", observation), StepStatus::Ok, "{observation}");
+    }
+}
+
+#[test]
+fn the_status_of_a_thing_is_that_of_the_call_only_where_the_call_acts_on_it() {
+    for (shows, acts) in
+        [("ci_pipeline", "ci_retry_job"), ("get_deployment", "deploy-web"), ("查询流水线", "重启流水线")]
+    {
+        for thing in [
+            r#"{"id": 31877, "status": "failed", "ref": "main"}"#,
+            r#"{"job_id": "b-7", "status": "failed"}"#,
+            r#"{"name": "web", "result": "失败"}"#,
+        ] {
+            assert_eq!(status(shows, "x", thing), StepStatus::Ok, "{shows} {thing}");
+            assert_eq!(status(acts, "x", thing), StepStatus::Error, "{acts} {thing}");
+        }
+        assert_eq!(status(shows, "x", r#"{"status": "failed"}"#), StepStatus::Error, "{shows}");
     }
 }
 
