@@ -29,8 +29,9 @@ async function complete(body, signal) {
     const session = new LlamaChatSession({ contextSequence: sequence, systemPrompt: system });
     const { temperature = 0, seed } = body;
     const options = { maxTokens, temperature, seed, grammar, signal };
-    const { responseText: content, stopReason } = await session.promptWithMeta(user, options);
-    session.dispose({ disposeSequence: false });
+    // A session that is not let go, of a request that was given up, would hold the sequence for ever.
+    const { responseText: content, stopReason } = await session.promptWithMeta(user, options)
+        .finally(() => session.dispose({ disposeSequence: false }));
     const finish_reason = stopReason === "maxTokens" ? "length" : "stop";
     const usage = { prompt_tokens, completion_tokens: model.tokenize(content).length };
     return { object: "chat.completion", model: name, choices: [{ index: 0, message: { role: "assistant", content }, finish_reason }], usage };
