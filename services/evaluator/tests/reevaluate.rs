@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use hindsight_evaluator::EvaluatorSettings;
 use hindsight_ports::{
-    LlmError, LlmRequest, MemoryStore as _, Queue, StoreError,
+    LlmError, LlmRequest, Queue, StoreError,
     testkit::{
         faulty_store::{Calls, Fault, StoreCall, When},
         llm::{ScriptedLlm, reply},
