@@ -1,5 +1,5 @@
 //! What is worth keeping of a judged run, taken from its own words: a summary, lessons and failure
-//! patterns. No model writes anything here.
+//! patterns. What a model may write in their place is in [`model`].
 
 mod lesson;
 pub mod model;

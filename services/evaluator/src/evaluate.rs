@@ -3,8 +3,8 @@
 use hindsight_ingest::{digest, entities};
 use hindsight_judge::{Verdict, distil::distil};
 use hindsight_types::{
-    Evaluation, Experience, JudgedTrajectory, Memory, MemoryId, Step, StepEvaluation, StepLabel, StepMemory,
-    Timestamp, Trajectory,
+    Evaluation, Experience, JudgedTrajectory, Memory, MemoryId, OutcomeStatus, Step, StepEvaluation,
+    StepLabel, StepMemory, Timestamp, Trajectory,
 };
 
 /// What the text of a stored step holds of its arguments and of its result, in bytes.
@@ -39,7 +39,7 @@ pub(crate) fn memories(judged: JudgedTrajectory, former: Option<&Evaluation>) ->
         .zip(&evaluation.steps)
         .enumerate()
         .filter(|(at, (step, label))| !step.action_name.is_empty() && (mattered(label) || did(*at)))
-        .map(|(_, (step, label))| Memory::Step(step_memory(&t, step, label)))
+        .map(|(_, (step, label))| Memory::Step(step_memory(&t, step, label, evaluation.outcome)))
         .collect();
     memories.extend(lessons.into_iter().map(Memory::Lesson));
     memories.extend(failure_patterns.into_iter().map(Memory::FailurePattern));
@@ -52,7 +52,7 @@ pub(crate) fn memories(judged: JudgedTrajectory, former: Option<&Evaluation>) ->
     memories
 }
 
-fn step_memory(t: &Trajectory, step: &Step, label: &StepEvaluation) -> StepMemory {
+fn step_memory(t: &Trajectory, step: &Step, label: &StepEvaluation, outcome: OutcomeStatus) -> StepMemory {
     let detail = digest::head_and_tail(&step.action_detail, DETAIL_BYTES);
     let observation = digest::observation(&step.observation, OBSERVATION_BYTES);
     StepMemory {
@@ -63,7 +63,7 @@ fn step_memory(t: &Trajectory, step: &Step, label: &StepEvaluation) -> StepMemor
         action_name: step.action_name.clone(),
         text: format!("{detail}\n{observation}"),
         label: label.label,
-        outcome: t.outcome.resolved(),
+        outcome,
         recorded_at: step.ended_at.or(step.started_at).unwrap_or(t.ended_at),
     }
 }

@@ -15,7 +15,7 @@ use hindsight_ports::{Clock, Llm};
 use hindsight_telemetry::{Label, Metric};
 use hindsight_types::{Evaluation, JudgeChoice, JudgedTrajectory, StepEvaluation, StepLabel, Trajectory};
 
-use crate::{JudgeSettings, evaluate};
+use crate::{JudgeSettings, evaluate, tell::tell};
 
 /// Wait after a model that was too slow.
 const SLOW: Duration = Duration::from_secs(30);
@@ -98,12 +98,13 @@ impl Judges {
     ) -> Result<JudgedTrajectory, Unjudged> {
         let (run, sliced, seen) = blocking(move || {
             let sliced = slice::judge(&run).steps;
-            let seen = glance::of(&run);
+            let seen = Arc::new(glance::of(&run));
             (run, sliced, seen)
         })
         .await?;
         let answer = self.ask(&run, &seen, asked).await;
-        let now = self.clock.now();
+        let teller = self.llm.clone().filter(|_| answer.is_ok());
+        let (now, shown) = (self.clock.now(), seen.clone());
         let decide: Box<dyn FnOnce(&Trajectory) -> Verdict + Send> = match answer {
             Ok(llm) if choice == JudgeChoice::Llm => Box::new(move |_| Verdict::of_model(&llm)),
             Ok(llm) => Box::new(move |run| Verdict::of_both(run, &seen, sliced, &llm)),
@@ -114,11 +115,15 @@ impl Judges {
             }
             Err(unjudged) => return Err(unjudged),
         };
-        blocking(move || {
+        let mut judged = blocking(move || {
             let verdict = decide(&run);
             evaluate::conclude(run, verdict, now)
         })
-        .await
+        .await?;
+        if let Some(llm) = teller {
+            tell(llm.as_ref(), &mut judged, &shown, self.settings.model_deadline).await;
+        }
+        Ok(judged)
     }
 
     async fn ask(&self, run: &Trajectory, seen: &Trajectory, asked: Asked) -> Result<LlmVerdict, Unjudged> {

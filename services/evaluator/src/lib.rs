@@ -11,6 +11,7 @@ mod reevaluate;
 mod role;
 mod service;
 mod settings;
+mod tell;
 mod worker;
 
 pub use role::Evaluator;

@@ -23,15 +23,20 @@ use support::{
 };
 use tonic::{Code, Status};
 
-/// An answer that gives every step this label.
+/// An answer that gives every step this label; to any other question, what cannot be used.
 fn labels(request: &LlmRequest, label: &str) -> LlmReply {
-    let (_, asked) = request.user.split_once("Label the steps: ").unwrap();
+    let Some((_, asked)) = request.user.split_once("Label the steps: ") else { return reply("{}") };
     let item = |n: &str| {
         let step: u32 = n.trim().parse().unwrap();
         json!({"step": step, "label": label, "reason": "the model thinks so", "used_by": -1, "used": ""})
     };
     let (asked, _) = asked.split_once('.').unwrap();
     reply(json!({"steps": asked.split(',').map(item).collect::<Vec<_>>()}).to_string())
+}
+
+/// Questions about labels.
+fn asked(llm: &ScriptedLlm) -> usize {
+    llm.requests().iter().filter(|r| r.user.contains("Label the steps: ")).count()
 }
 
 fn always(label: &'static str) -> Arc<ScriptedLlm> {
@@ -78,8 +83,10 @@ async fn both_judges_are_heard_and_what_they_said_is_kept() {
     }
     assert!(found.steps.iter().any(|s| !s.agreed()), "disagreement is kept");
     let judging = &found.judging;
-    assert_eq!((judging.model.as_str(), judging.prompt.as_str(), judging.calls), ("scripted", "judge-v1", 1));
-    assert_eq!((judging.input_tokens, judging.output_tokens), (100, 10));
+    assert_eq!((judging.model.as_str(), judging.prompt.as_str(), judging.calls), ("scripted", "judge-v1", 2));
+    assert_eq!((judging.input_tokens, judging.output_tokens), (200, 20));
+    let told = found.rejected_lessons.iter().find(|r| r.text.contains("of the model")).unwrap();
+    assert!(told.reason.contains("shape"), "{told:?}");
     assert!(judging.agreement.is_some_and(|a| (0.0..1.0).contains(&a)));
     assert!(!llm.requests()[0].user.contains("hunter2"), "redacted before a model sees it");
     house.stop().await;
@@ -100,7 +107,7 @@ async fn a_model_that_is_away_is_waited_for() {
     ask(&house, &run, |_| true).await;
     let state = record(&house, &viewer(), &run, judged).await;
     assert_eq!((state.judge.as_str(), state.attempts), ("llm/judge-v1", 2));
-    assert_eq!(llm.requests().len(), 2);
+    assert_eq!(asked(&llm), 2);
     house.stop().await;
 }
 
@@ -143,9 +150,9 @@ async fn a_dry_run_chooses_its_judge() {
     let house = house(EvaluatorSettings::default(), llm.clone()).await;
     let run = incident("j-5");
     let slice = dry_run(&house, &run, Choice::Unspecified, 0).await.unwrap().evaluation.unwrap();
-    assert_eq!((slice.judge.as_str(), llm.requests().len()), (hindsight_judge::SLICE_JUDGE, 0));
+    assert_eq!((slice.judge.as_str(), asked(&llm)), (hindsight_judge::SLICE_JUDGE, 0));
     let model = dry_run(&house, &run, Choice::Llm, 3).await.unwrap().evaluation.unwrap();
-    assert_eq!((model.judge.as_str(), llm.requests().len()), ("llm/judge-v1", 3));
+    assert_eq!((model.judge.as_str(), asked(&llm)), ("llm/judge-v1", 3));
     let judging = model.judging.unwrap();
     assert_eq!((judging.judgements, judging.consistency, judging.agreement), (3, Some(1.0), None));
     let both = dry_run(&house, &run, Choice::Both, 0).await.unwrap().evaluation.unwrap();
@@ -177,5 +184,22 @@ async fn a_dry_run_says_why_the_model_does_not_judge() {
     assert_eq!(status.code(), Code::Unavailable);
     let status = dry_run(&house, &incident("j-7"), Choice::Llm, 0).await.unwrap_err();
     assert_eq!((status.code(), status.message().contains("a filter")), (Code::FailedPrecondition, true));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_model_tells_is_kept_when_the_run_bears_it_out() {
+    let llm = Arc::new(ScriptedLlm::answering(|r| {
+        if r.user.contains("Label the steps: ") {
+            return Ok(labels(r, "necessary"));
+        }
+        let summary = "The disk was full: removing /data/app-cache-7781 brought api-9 back.";
+        Ok(reply(json!({"summary": summary, "lessons": []}).to_string()))
+    }));
+    let house = house(EvaluatorSettings::default(), llm).await;
+    let run = incident("j-8");
+    let told = dry_run(&house, &run, Choice::Both, 0).await.unwrap().evaluation.unwrap();
+    assert!(told.summary.starts_with("The disk was full"), "{}", told.summary);
+    assert_eq!(told.judging.unwrap().prompt, "judge-v1+distil-v1");
     house.stop().await;
 }

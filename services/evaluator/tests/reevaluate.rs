@@ -35,7 +35,7 @@ fn both() -> String {
 }
 
 fn answer(request: &LlmRequest) -> String {
-    let (_, asked) = request.user.split_once("Label the steps: ").unwrap();
+    let Some((_, asked)) = request.user.split_once("Label the steps: ") else { return "{}".to_owned() };
     let (asked, _) = asked.split_once('.').unwrap();
     let item = |n: &str| {
         let step: u32 = n.trim().parse().unwrap();
@@ -90,10 +90,7 @@ async fn a_run_is_judged_again_and_its_former_verdicts_stay() {
     settled(&house).await;
     let request = GetEvaluationRequest { trace_id: "r-1".into(), user: String::new() };
     let found = house.client().get_evaluation(request).await.unwrap().into_inner();
-    assert_eq!(
-        (found.record.unwrap().judge, found.evaluation.unwrap().judge),
-        (both(), both())
-    );
+    assert_eq!((found.record.unwrap().judge, found.evaluation.unwrap().judge), (both(), both()));
     let previous: Vec<_> = found.previous.into_iter().map(|e| (e.judge, e.steps.len())).collect();
     assert_eq!(previous, [(both(), 6), (SLICE.to_owned(), 6)]);
 
