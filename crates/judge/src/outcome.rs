@@ -133,32 +133,6 @@ pub fn infer(t: &Trajectory) -> InferredOutcome {
     weigh::all(t.outcome.status, given, evidence, chinese)
 }
 
-/// Lets a run whose outcome nobody stated carry the one that was read from it, as the evidence of a judge:
-/// whatever anybody says later is trusted more. Nothing is added that is not settled, and nothing twice.
-pub fn complete(t: &mut Trajectory) {
-    if t.outcome.resolved() != OutcomeStatus::Unknown {
-        return;
-    }
-    let inferred = infer(t);
-    let verdict = inferred.settled();
-    if verdict == OutcomeStatus::Unknown {
-        return;
-    }
-    let why: Vec<&str> = inferred
-        .evidence
-        .iter()
-        .filter(|f| f.verdict == verdict)
-        .take(3)
-        .map(|f| f.detail.as_str())
-        .collect();
-    t.outcome.evidence.push(OutcomeEvidence {
-        source: EvidenceSource::Judge,
-        verdict,
-        detail: why.join("; "),
-        observed_at: None,
-    });
-}
-
 /// What an earlier judgement concluded is no evidence for this one.
 fn judged(e: &OutcomeEvidence) -> bool {
     e.source == EvidenceSource::Judge

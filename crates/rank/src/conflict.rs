@@ -84,7 +84,7 @@ fn went_the_same_way(a: &Experience, b: &Experience) -> bool {
     let names = |e: &Experience| -> Vec<String> {
         experience::path(e).iter().map(|s| format!("{} {}", s.action_name, s.action_detail)).collect()
     };
-    a.trajectory.outcome.resolved() == b.trajectory.outcome.resolved() && names(a) == names(b)
+    a.evaluation.outcome == b.evaluation.outcome && names(a) == names(b)
 }
 
 #[cfg(test)]

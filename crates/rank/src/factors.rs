@@ -1,7 +1,8 @@
 //! The factors of a score beside similarity.
 
 use hindsight_types::{
-    Environment, EvidenceSource, FactStatus, Memory, Outcome, OutcomeStatus, ScoreFactors, Stage, Timestamp,
+    Environment, EvidenceSource, Experience, FactStatus, Memory, OutcomeStatus, ScoreFactors, Stage,
+    Timestamp,
 };
 
 use crate::Settings;
@@ -56,7 +57,7 @@ fn decay(memory: &Memory, now: Timestamp, settings: &Settings) -> f32 {
             let floor = settings.fact_decay_floor.clamp(0.0, 1.0);
             floor + (1.0 - floor) * half(settings.fact_half_life_days)
         }
-        Memory::Experience(m) => of_outcome(m.trajectory.outcome.resolved()),
+        Memory::Experience(m) => of_outcome(m.evaluation.outcome),
         Memory::Lesson(m) => of_outcome(m.source_outcome),
         Memory::FailurePattern(_) => half(settings.failure_half_life_days),
         Memory::Step(m) => of_outcome(m.outcome),
@@ -94,7 +95,7 @@ fn trust(memory: &Memory) -> f32 {
     match memory {
         Memory::Fact(m) if m.confidence.is_finite() => m.confidence.clamp(0.0, 1.0),
         Memory::Fact(_) => 0.0,
-        Memory::Experience(m) => best_evidence(&m.trajectory.outcome).map_or(0.5, grade),
+        Memory::Experience(m) => best_evidence(m).map_or(0.5, grade),
         Memory::Lesson(m) => of_known(m.source_outcome),
         Memory::FailurePattern(_) => grade(EvidenceSource::ExitCode),
         Memory::Step(m) => of_known(m.outcome),
@@ -105,10 +106,12 @@ fn of_known(outcome: OutcomeStatus) -> f32 {
     if outcome == OutcomeStatus::Unknown { 0.5 } else { 0.8 }
 }
 
-/// The most trusted evidence that agrees with how the run is said to have ended.
-pub(crate) fn best_evidence(outcome: &Outcome) -> Option<EvidenceSource> {
-    let status = outcome.resolved();
-    outcome.evidence.iter().filter(|e| e.verdict == status).map(|e| e.source).min()
+/// The most trusted evidence, stated or read from the steps, that agrees with how the run is judged to have
+/// ended.
+pub(crate) fn best_evidence(experience: &Experience) -> Option<EvidenceSource> {
+    let Experience { trajectory, evaluation, .. } = experience;
+    let all = trajectory.outcome.evidence.iter().chain(&evaluation.outcome_evidence);
+    all.filter(|e| e.verdict == evaluation.outcome).map(|e| e.source).min()
 }
 
 fn grade(source: EvidenceSource) -> f32 {

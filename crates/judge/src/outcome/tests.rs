@@ -2,7 +2,7 @@ use hindsight_types::{OutcomeStatus, Trajectory};
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::{EvidenceSource, InferredOutcome, complete, infer};
+use super::{EvidenceSource, InferredOutcome, infer};
 use crate::testing::{disk_alarm, restart_loop, run};
 
 const PASSED: &str = "===== 3 passed in 0.12s =====";
@@ -135,21 +135,6 @@ fn a_stated_status_stands_and_what_speaks_against_it_is_shown() {
         outcome.contradictions[0],
         "the run is said to have succeeded, but the last test failed: 1 of 3 (step 0)"
     );
-}
-
-#[test]
-fn a_run_is_completed_once_by_what_is_trusted_least() {
-    let mut t = restart_loop();
-    let before = t.clone();
-    complete(&mut t);
-    assert_eq!(t, before, "its outcome is known");
-    t.outcome.evidence.clear();
-    complete(&mut t);
-    let [e] = t.outcome.evidence.as_slice() else { panic!("{:?}", t.outcome) };
-    assert_eq!((e.source, e.verdict), (EvidenceSource::Judge, OutcomeStatus::Success));
-    let once = t.clone();
-    complete(&mut t);
-    assert_eq!(t, once);
 }
 
 proptest! {

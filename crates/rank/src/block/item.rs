@@ -82,12 +82,11 @@ impl<'a> Item<'a> {
     }
 
     fn experience(&self, experience: &Experience, detailed: bool, lines: &mut Lines) -> (String, String) {
-        let outcome = &experience.trajectory.outcome;
-        let evidence = factors::best_evidence(outcome).map(|e| format!(", {}", self.labels.evidence(e)));
+        let evidence = factors::best_evidence(experience).map(|e| format!(", {}", self.labels.evidence(e)));
         let title = format!(
             "{} ({}{})",
             self.labels.experience,
-            self.labels.outcome(outcome.resolved()),
+            self.labels.outcome(experience.evaluation.outcome),
             evidence.unwrap_or_default()
         );
         run::lines(experience, detailed, lines);

@@ -16,11 +16,14 @@ const DEAD_ENDS: usize = 4;
 pub(crate) fn lines(experience: &Experience, detailed: bool, lines: &mut Lines) {
     let labels = lines.labels;
     let trajectory = &experience.trajectory;
-    let outcome = trajectory.outcome.resolved();
+    let outcome = experience.evaluation.outcome;
     lines.add(labels.task, &quote(&trajectory.task_description, TEXT / 2));
     lines.add(labels.result, &result(experience));
     if outcome == OutcomeStatus::Failure {
         lines.add(labels.caution, labels.failed_run);
+    }
+    if let Some(contradiction) = experience.evaluation.contradictions.first() {
+        lines.add(labels.caution, &quote(contradiction, DETAIL));
     }
     if detailed {
         let followable = outcome != OutcomeStatus::Failure;
