@@ -4,7 +4,7 @@
 #
 #   tests/run.sh            everything
 #   tests/run.sh --fast     without the lints, the licence check and the tests in other languages
-#   tests/run.sh --slow     everything, and long outages of RabbitMQ and Qdrant (about five minutes more)
+#   tests/run.sh --slow     everything, and long outages of RabbitMQ and Qdrant (about four minutes more)
 #
 # CARGO_TARGET_DIR (default ~/.cache/hindsight-target) and HINDSIGHT_TEST_CACHE (default
 # ~/.cache/hindsight-tests) keep what was built and fetched between runs.
