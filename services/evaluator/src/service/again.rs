@@ -26,7 +26,7 @@ impl Service {
         if !self.bench.judges.has(judge) {
             return Err(no_model());
         }
-        let id = id(&caller, &request.request_id).map_err(invalid)?;
+        let id = id(&caller, &request.user, &request.request_id).map_err(invalid)?;
         let viewer = viewer(caller, request.user)?;
         let (scope, target) = self.target(&viewer, request.target).await?;
         let now = self.clock.now();
@@ -93,7 +93,8 @@ impl Service {
     }
 }
 
-fn id(caller: &Caller, request_id: &str) -> Result<ReevaluationId, Invalid> {
+/// What is asked on behalf of one user never meets what is asked for another.
+fn id(caller: &Caller, user: &str, request_id: &str) -> Result<ReevaluationId, Invalid> {
     if request_id.is_empty() {
         return Ok(ReevaluationId(Uuid::now_v7()));
     }
@@ -101,5 +102,5 @@ fn id(caller: &Caller, request_id: &str) -> Result<ReevaluationId, Invalid> {
         let problem = format!("is not a UUID; give at most {REQUEST_ID_BYTES} ASCII characters, or none");
         return Err(Invalid::new("request_id", problem));
     }
-    Ok(ReevaluationId::of_request(&caller.tenant, request_id))
+    Ok(ReevaluationId::of_request(&caller.tenant, &format!("{request_id} {user}")))
 }
