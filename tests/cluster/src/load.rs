@@ -99,7 +99,7 @@ async fn submit(shared: Arc<Shared>, agent: usize) {
         let name = format!("{}-{}", shared.name, shared.next.fetch_add(1, Ordering::Relaxed));
         let run = Some(trajectory(&name, STEPS, Kind::Judged));
         let request = SubmitTrajectoryRequest { trajectory: run, ..SubmitTrajectoryRequest::default() };
-        while let Some(collector) = collectors.next() {
+        for collector in collectors.by_ref() {
             match collector.submit_trajectory(request.clone()).await {
                 Ok(_) => break,
                 Err(error) => {

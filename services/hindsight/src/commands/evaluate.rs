@@ -1,6 +1,6 @@
 //! Judges recorded runs and keeps nothing.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use hindsight_client::Client;
@@ -42,7 +42,7 @@ pub(crate) fn judge(name: &str) -> Result<JudgeChoice, String> {
 
 pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     let (ui, full) = (context.ui, args.full);
-    let mut reads = args.source.read(ui)?;
+    let mut reads = args.source.read()?;
     let (judge, judgements) = (judge_choice_to_proto(args.judge), args.judgements.unwrap_or(0));
     context
         .with_client(|client| async move {

@@ -66,10 +66,11 @@ fn format(name: &str) -> Result<FormatName, String> {
 
 impl Source {
     /// What is in the files, in order.
-    pub(crate) fn read(&self, ui: Ui) -> Result<impl Stream<Item = Read> + Unpin + use<>, Failure> {
+    pub(crate) fn read(&self) -> Result<impl Stream<Item = Read> + Unpin + use<>, Failure> {
         let options = self.options().map_err(|e| Failure::new(code::USAGE, e))?;
         let files = files::expand(&self.files)?;
-        let progress = Progress::new(Ui { json: true, ..ui }, 0);
+        // Reading alone is quick; what it is for shows its own progress.
+        let progress = Progress::new(Ui { json: true }, 0);
         Ok(files::read_all(files, options, progress))
     }
 

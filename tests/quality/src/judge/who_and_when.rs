@@ -47,8 +47,11 @@ pub(super) fn measure(data: &Path, misses: bool) -> anyhow::Result<Option<Report
     Ok((!sets.is_empty()).then_some(Report { sets }))
 }
 
+/// How to guess, by name.
+type Way = (&'static str, fn(&Log) -> Guess);
+
 fn rows(logs: &[Log], misses: bool) -> Vec<Row> {
-    let ways: [(&'static str, fn(&Log) -> Guess); 6] = [
+    let ways: [Way; 6] = [
         ("slice: `slice::blame`", blamed),
         ("first step", |log| log.own().into_iter().take(1).map(|m| (m, 1.0)).collect()),
         ("last step", |log| log.own().into_iter().rev().take(1).map(|m| (m, 1.0)).collect()),
