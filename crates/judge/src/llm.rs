@@ -127,7 +127,7 @@ impl LlmJudge {
                     tenant: tenant.clone(),
                     system: prompt::SYSTEM.to_owned(),
                     user: frame.question(&entries, window),
-                    schema: Some(prompt::schema()),
+                    schema: Some(prompt::schema(window.len())),
                     max_output_tokens: prompt::output_tokens(window.len()),
                     temperature: if judgements == 1 { 0.0 } else { FREELY },
                     seed: Some(seed.into()),

@@ -6,7 +6,8 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use hindsight_telemetry::{Metric, Shape};
 
 fn file(name: &str) -> String {
-    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../deploy/observability");
+    let dir =
+        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("../../deploy/observability");
     fs::read_to_string(dir.join(name)).unwrap()
 }
 

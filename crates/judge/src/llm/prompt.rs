@@ -112,8 +112,9 @@ pub(super) fn repair(answer: &str, problem: &str) -> String {
     )
 }
 
-/// The shape of an answer; the same for every run, since servers compile it once.
-pub(super) fn schema() -> JsonSchema {
+/// The shape of an answer about so many entries: a grammar that counts keeps a small model from stopping early.
+/// Nothing else in it differs from run to run, since servers compile a shape once.
+pub(super) fn schema(entries: usize) -> JsonSchema {
     let step = json!({
         "type": "object",
         "properties": {
@@ -130,7 +131,7 @@ pub(super) fn schema() -> JsonSchema {
         name: "step_labels".to_owned(),
         schema: json!({
             "type": "object",
-            "properties": {"steps": {"type": "array", "items": step}},
+            "properties": {"steps": {"type": "array", "items": step, "minItems": entries, "maxItems": entries}},
             "required": ["steps"],
             "additionalProperties": false
         }),

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const LIMIT: Duration = Duration::from_secs(120);
 
 pub(crate) fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/runs")
+    Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("../../examples/runs")
 }
 
 /// A data directory with what a test leaves in it.

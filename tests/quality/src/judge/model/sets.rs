@@ -20,8 +20,12 @@ pub(super) struct Labelled {
 }
 
 pub(super) fn all(data: &Path) -> anyhow::Result<Vec<Set>> {
-    let sets = [tau(data)?, agent_process(data)?];
-    Ok(sets.into_iter().flatten().collect())
+    let mut sets: Vec<Set> = [tau(data)?, agent_process(data)?].into_iter().flatten().collect();
+    for set in &mut sets {
+        // Nothing is learned from the others, and asking costs.
+        set.runs.retain(|r| !r.labels.is_empty());
+    }
+    Ok(sets)
 }
 
 fn tau(data: &Path) -> anyhow::Result<Option<Set>> {

@@ -26,14 +26,16 @@ fn data() -> TempDir {
         "step_labels": {"1": 1, "3": 0, "5": 1}
     });
     std::fs::create_dir(folder.path().join("agentprocessbench")).unwrap();
-    std::fs::write(folder.path().join("agentprocessbench/hotpotqa_dev.jsonl"), format!("{record}\n")).unwrap();
+    std::fs::write(folder.path().join("agentprocessbench/hotpotqa_dev.jsonl"), format!("{record}\n"))
+        .unwrap();
     folder
 }
 
 /// Labels every step as the bench does; the first answer leaves one out.
 fn answer(request: &Request, first: bool) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).unwrap();
-    let question = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
+    let question =
+        body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
     let (_, asked) = question.split_once("Label the steps: ").unwrap();
     let (asked, _) = asked.split_once('.').unwrap();
     let items: Vec<Value> = asked
@@ -77,7 +79,9 @@ async fn a_scripted_server_is_asked_corrected_recorded_and_replayed() {
     let server = MockServer::start().await;
     let calls = std::sync::atomic::AtomicUsize::new(0);
     Mock::given(method("POST"))
-        .respond_with(move |r: &Request| answer(r, calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0))
+        .respond_with(move |r: &Request| {
+            answer(r, calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0)
+        })
         .mount(&server)
         .await;
     let data = data();
@@ -95,7 +99,10 @@ async fn a_scripted_server_is_asked_corrected_recorded_and_replayed() {
     assert_eq!((told["calls"].as_u64(), told["repairs"].as_u64()), (Some(2), Some(1)));
     assert_eq!(told["tokens"], 240);
     assert_eq!(told["models"], json!(["scripted-1"]));
-    assert_eq!((&told["rows"][1]["judge"], &told["rows"][1]["step_accuracy"]), (&json!("model"), &json!(1.0)));
+    assert_eq!(
+        (&told["rows"][1]["judge"], &told["rows"][1]["step_accuracy"]),
+        (&json!("model"), &json!(1.0))
+    );
     assert_eq!(told["rows"][1]["wrongly_necessary"], 0.0);
 
     drop(server);
