@@ -23,8 +23,11 @@ use sets::Labelled;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder that holds the data sets.
-    #[arg(long)]
-    data: PathBuf,
+    #[arg(long, required_unless_present = "runs")]
+    data: Option<PathBuf>,
+    /// Recorded runs in any format that can be imported, which nobody labelled. May be given several times.
+    #[arg(long, value_name = "FILE")]
+    runs: Vec<PathBuf>,
     /// Where the model is, up to and without /chat/completions or /messages.
     #[arg(long, required_unless_present = "replay")]
     llm_url: Option<String>,
@@ -93,7 +96,8 @@ fn measure(args: &Args) -> anyhow::Result<Vec<Report>> {
     let llm = args.llm()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut reports = Vec::new();
-    for set in sets::all(&args.data)? {
+    let labelled = args.data.as_deref().map(sets::all).transpose()?.unwrap_or_default();
+    for set in labelled.into_iter().chain(sets::unlabelled(&args.runs)?) {
         let name = set.name;
         let runs: Vec<Labelled> = args.chosen(set.runs);
         let mut report = Report::new(name, runs.len());

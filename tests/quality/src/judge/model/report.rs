@@ -123,11 +123,13 @@ impl fmt::Display for Report {
             "{}: {} of {} runs judged by {models}, {} steps with a label\n",
             self.set, self.judged, self.runs, self.steps
         )?;
-        writeln!(
-            f,
-            "| judge | step accuracy | macro-F1 | idle steps called necessary |\n|---|---:|---:|---:|"
-        )?;
-        for r in &self.rows {
+        if self.steps > 0 {
+            writeln!(
+                f,
+                "| judge | step accuracy | macro-F1 | idle steps called necessary |\n|---|---:|---:|---:|"
+            )?;
+        }
+        for r in self.rows.iter().filter(|_| self.steps > 0) {
             writeln!(
                 f,
                 "| {} | {:.3} | {:.3} | {:.3} |",

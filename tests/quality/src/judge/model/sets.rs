@@ -1,6 +1,9 @@
 //! Runs with the label of each step that has one, in the terms of the judge.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context;
 use hindsight_types::{StepLabel, Trajectory};
@@ -26,6 +29,15 @@ pub(super) fn all(data: &Path) -> anyhow::Result<Vec<Set>> {
         set.runs.retain(|r| !r.labels.is_empty());
     }
     Ok(sets)
+}
+
+/// The runs of these files; `None` without any.
+pub(super) fn unlabelled(files: &[PathBuf]) -> anyhow::Result<Option<Set>> {
+    let mut runs = Vec::new();
+    for file in files {
+        runs.extend(load::runs(file)?.into_iter().map(|run| Labelled { run, labels: Vec::new() }));
+    }
+    Ok((!runs.is_empty()).then_some(Set { name: "runs without labels", runs }))
 }
 
 fn tau(data: &Path) -> anyhow::Result<Option<Set>> {

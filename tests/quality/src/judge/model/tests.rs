@@ -6,6 +6,8 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::method};
 
 use super::*;
 
+const RECORDED: [&str; 2] = ["openai-chat.json", "claude-code-session.jsonl"];
+
 /// One run of a search agent, in the form of the data set.
 fn data() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -59,7 +61,8 @@ fn answer(request: &Request, first: bool) -> ResponseTemplate {
 
 fn args(data: &TempDir) -> Args {
     Args {
-        data: data.path().to_owned(),
+        data: Some(data.path().to_owned()),
+        runs: Vec::new(),
         llm_url: None,
         llm_model: None,
         llm_kind: Kind::Openai,
@@ -109,4 +112,21 @@ async fn a_scripted_server_is_asked_corrected_recorded_and_replayed() {
     let replay = Args { replay: Some(file), ..args(&data) };
     let again = tokio::task::spawn_blocking(move || measure(&replay)).await.unwrap().unwrap();
     assert_eq!(serde_json::to_value(&again[0]).unwrap()["rows"], told["rows"]);
+}
+
+/// What a small real model answered about two of the sample runs. Recorded anew, when prompt or digest change,
+/// with `model --runs … --record …` as the README says.
+#[test]
+fn answers_of_a_real_model_are_read() {
+    let here = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let replay = Args {
+        data: None,
+        runs: RECORDED.map(|name| here.join("../../examples/runs").join(name)).to_vec(),
+        replay: Some(here.join("recordings/qwen2.5-coder-1.5b.jsonl")),
+        ..args(&folder)
+    };
+    let told = serde_json::to_value(&measure(&replay).unwrap()[0]).unwrap();
+    assert_eq!(told["judged"], told["runs"], "{told}");
+    assert!(told["tokens"].as_u64() > Some(1_000), "{told}");
 }
