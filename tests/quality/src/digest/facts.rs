@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn names_codes_and_quotes_count_when_the_output_has_them() {
         let raw = "pod web-1: OOMKilled, exit 137, see DB_HOST at db:5432";
-        assert_eq!(facts("Pod `web-1` was OOMKilled with 137", raw), ["137", "oomkilled", "web-1"]);
+        assert_eq!(facts("The `web-1` was OOMKilled with 137", raw), ["137", "oomkilled", "web-1"]);
         assert_eq!(facts("Pod `web-2` lacks DB_HOST", raw), ["db_host"]);
         assert_eq!(facts("cannot reach db:5432", raw), ["db:5432"]);
     }

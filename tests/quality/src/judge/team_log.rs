@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(steps[1].action_type, ActionType::ToolCall);
         assert_eq!(steps[1].status, StepStatus::Error);
         assert_eq!(steps[1].agent.as_ref().map(|a| a.as_str()), Some("Coder"));
-        assert_eq!(steps[1].reflection, "Let me count.\n");
+        assert_eq!(steps[1].reflection.trim(), "Let me count.");
         assert_eq!(conclusion(&log), "The answer is unknown.");
     }
 }
