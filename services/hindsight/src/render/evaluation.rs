@@ -49,7 +49,8 @@ fn vote(v: &Vote) -> String {
     format!("{} {} {:.2}", v.judge, names::step_label(v.label), v.confidence)
 }
 
-fn ending(e: &Evaluation) -> String {
+/// How the run ended, what that was read from and what speaks against it.
+pub(super) fn ending(e: &Evaluation) -> String {
     let mut text = format!("{} {}", Style::Bold.paint("outcome"), outcome(e.outcome));
     if e.outcome_confidence > 0.0 {
         let _ = write!(text, ", {:.0} % sure", e.outcome_confidence * 100.0);

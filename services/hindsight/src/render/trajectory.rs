@@ -7,7 +7,7 @@ use hindsight_proto::{
     memory::v1::GetTrajectoryResponse,
 };
 
-use super::{outcome, short};
+use super::{evaluation::ending, outcome, short};
 use crate::{names, ui::Style};
 
 /// Characters shown of what a step did and of what came back.
@@ -111,7 +111,8 @@ fn foot(run: &Trajectory, r: &GetTrajectoryResponse) -> String {
     if !o.conclusion.trim().is_empty() {
         let _ = writeln!(text, "\n{} {}", Style::Bold.paint("conclusion"), o.conclusion.trim());
     }
-    for e in &o.evidence {
+    // A verdict lists what was stated, too.
+    for e in o.evidence.iter().filter(|_| r.evaluation.is_none()) {
         let _ = writeln!(
             text,
             "{} {}: {} ({})",
@@ -123,6 +124,7 @@ fn foot(run: &Trajectory, r: &GetTrajectoryResponse) -> String {
     }
     match (&r.evaluation, &r.record) {
         (Some(e), _) => {
+            text.push_str(&ending(e));
             let _ = writeln!(
                 text,
                 "{} {}\n{} {}",
