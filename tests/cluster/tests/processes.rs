@@ -97,7 +97,7 @@ async fn a_rolling_restart_fails_no_request() {
             let node = cluster.node(role, i);
             let exit = node.process.stop().await;
             let log = node.process.log();
-            assert!(exit.success() && log.contains("stopping"), "{role:?}: {exit:?}\n{log}");
+            assert!(exit.success() && log.contains("stop requested"), "{role:?}: {exit:?}\n{log}");
             node.process.start();
             node.ready().await;
         }

@@ -40,6 +40,18 @@ pub(super) fn digest(text: &str, room: Room, focus: &Focus, nested: u8) -> Optio
     Some(pool.render(room, focus))
 }
 
+/// Whether a text looks like JSON on few lines: broken off, say, or deeper than a parser follows.
+pub(super) fn is_like(text: &str) -> bool {
+    const LINE: usize = 1000;
+    text.trim_start().starts_with(['{', '[']) && text.len() / text.lines().count().max(1) > LINE
+}
+
+/// Its fields on lines of their own, without the brackets.
+pub(super) fn pieces(text: &str) -> String {
+    let pieces = text.split(['{', '}', '[', ']', ',', '\n']).map(str::trim);
+    pieces.filter(|p| !p.is_empty()).flat_map(|p| [p, "\n"]).collect()
+}
+
 /// A line of a log that is JSON: its level and message first, then the rest, without punctuation; and its
 /// shape, which is that of level, message and the names of its fields.
 pub(super) fn log_line(line: &str) -> Option<(String, u64)> {

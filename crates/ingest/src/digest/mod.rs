@@ -114,6 +114,7 @@ fn reduce<'a>(text: &'a str, room: Room, focus: &Focus, nested: u8) -> Cow<'a, s
     let reduced = match json {
         Some(digest) => digest,
         None if html::is_page(text) => lines::digest(&html::text(text), room, focus),
+        None if json::is_like(text) => lines::digest(&json::pieces(text), room, focus),
         None => lines::digest(text, room, focus),
     };
     match reduced.len() {
