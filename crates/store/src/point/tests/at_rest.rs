@@ -2,6 +2,7 @@
 //! before must still be read, so keep a case when adding another.
 
 use hindsight_ports::testkit::samples::experience;
+use hindsight_types::Judging;
 
 use super::*;
 
@@ -43,6 +44,27 @@ const STEP: Golden = Golden {
 };
 
 const RUN: Golden = Golden {
+    id: "1bffd91d-d68c-56b6-8758-bff44e5bd7d5",
+    shown: &[
+        r#"ended_at=1780000060000000"#,
+        r#"entities=["db-0"]"#,
+        r#"environment=["docker"]"#,
+        r#"outcome="success""#,
+        r#"tenant="acme""#,
+        r#"trace_id="t""#,
+        r#"visibility="tenant""#,
+        r#"worth_reference=true"#,
+    ],
+    record: "CgRhY21lEgIIASLkAhLhAgokMzQxMjFlMDYtMTI4Zi01YmQwLWEyNGQtY2Q0YzA1YTdkZjBmEscBCgF0EgIIAToY5rWL6K+\
+             V546v5aKDIGlzIGRvd24gKHQpQlMQARoJZG9ja2VyX3BzIg97Im5hbWUiOiJkYi0wIn0qKWRiIOmHjeWQr+S4rSBSZXN0YX\
+             J0aW5nICgxKSAzIHNlY29uZHMgYWdvMAFSBgiAyuLQBkooCAEaJHRoZSB2b2x1bWUgd2FzIGZ1bGw7IOa4heeQhuWQjuaBo\
+             uWkjVIVCgZkb2NrZXISCwoCb3MSBWxpbnV4YgYIgMri0AZqBgi8yuLQBhppCgdzbGljZS8xEiwQARojdGhlIGNvbmNsdXNp\
+             b24gbmFtZXMgd2hhdCBpdCBzaG93ZWQlAABAPxgBIhhsb29rZWQgYXQgdGhlIGNvbnRhaW5lcnMoATIGCL3K4tAGWgoKA20\
+             tMUUAAAA/IgRkYi0w",
+};
+
+/// Before a verdict told how it came about.
+const RUN_OF_SLICE: Golden = Golden {
     id: "1bffd91d-d68c-56b6-8758-bff44e5bd7d5",
     shown: &[
         r#"ended_at=1780000060000000"#,
@@ -97,4 +119,7 @@ fn records_of_this_version_are_read() {
     assert_eq!(decode::<Memory>(&point(&TEA, "user:anna")).unwrap(), tea());
     assert_eq!(decode::<Event>(&point(&STEP, "user:anna")).unwrap(), step());
     assert_eq!(decode::<Memory>(&point(&RUN, "tenant")).unwrap(), run());
+    let Memory::Experience(mut of_slice) = run() else { panic!("not a run") };
+    of_slice.evaluation.judging = Judging::default();
+    assert_eq!(decode::<Memory>(&point(&RUN_OF_SLICE, "tenant")).unwrap(), Memory::Experience(of_slice));
 }
