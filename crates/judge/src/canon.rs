@@ -125,6 +125,12 @@ pub(crate) fn words(detail: &str, arguments: Option<&Value>) -> Vec<u64> {
     distinct(out)
 }
 
+/// The distinct numbers, ids and codes of a call's arguments: words with a digit.
+pub(crate) fn numbers(values: &str) -> Vec<u64> {
+    let words = values.split(|c: char| !c.is_alphanumeric());
+    distinct(words.filter(|w| w.chars().any(|c| c.is_ascii_digit())).map(hash_of).collect())
+}
+
 /// The values of arguments without their keys, one per line; the text as it is when it is no JSON.
 pub(crate) fn values(detail: &str, arguments: Option<&Value>) -> String {
     let Some(value) = arguments else { return detail.to_owned() };

@@ -15,6 +15,7 @@ const NEW_PIECES: f64 = 0.67;
 #[derive(Default)]
 struct Line {
     words: HashSet<u64>,
+    which: HashSet<u64>,
     pieces: HashSet<u64>,
     last: Option<usize>,
     /// Where the line first brought nothing new.
@@ -36,6 +37,8 @@ pub(super) fn mark(views: &[View<'_>], fates: &mut [Fate]) {
             *line = Line { writes, ..Line::default() };
         }
         if let Some(before) = line.last
+            // The next page, or another order, is another question.
+            && view.which.iter().all(|n| line.which.contains(n))
             && share_new(&view.asked, &line.words) <= NEW_WORDS
             && share_new(&view.pieces, &line.pieces) <= NEW_PIECES
         {
@@ -45,6 +48,7 @@ pub(super) fn mark(views: &[View<'_>], fates: &mut [Fate]) {
             line.stale_since = line.stale_since.or(Some(at));
         }
         line.words.extend(&view.asked);
+        line.which.extend(&view.which);
         line.pieces.extend(&view.pieces);
         line.last = Some(at);
     }

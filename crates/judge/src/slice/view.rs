@@ -31,6 +31,8 @@ pub(super) struct View<'t> {
     pub(super) troubles: Vec<Trouble>,
     /// Words of the arguments, and pieces of the result, as hashes: what was asked, and what came back.
     pub(super) asked: Vec<u64>,
+    /// Numbers and ids of the arguments: which page, which order.
+    pub(super) which: Vec<u64>,
     pub(super) pieces: Vec<u64>,
 }
 
@@ -113,6 +115,7 @@ impl<'t> View<'t> {
             } else {
                 Vec::new()
             },
+            which: if effect == Effect::Read { canon::numbers(&values) } else { Vec::new() },
             pieces: if effect == Effect::Read { canon::pieces(&step.observation) } else { Vec::new() },
         }
     }

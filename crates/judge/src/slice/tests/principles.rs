@@ -248,3 +248,26 @@ fn handing_over_concludes_a_run() {
         .call("transfer_to_human_agents", r#"{"summary":"the rest is not allowed"}"#, "transferred");
     assert_eq!(labels(&t.failed()), "MM");
 }
+
+/// The next page is another question: whether it was needed may be open, but it repeats nothing.
+#[rstest]
+#[case("list_invoices", "page")]
+#[case("查询账单", "页码")]
+fn pages_of_a_list_are_no_repetition(#[case] tool: &str, #[case] key: &str) {
+    let page = |n: u32| {
+        let rows: Vec<String> = (0..5)
+            .map(|i| format!(r#"{{"invoice":"INV-{}","status":"overdue","sum":10}}"#, 100 * n + i))
+            .collect();
+        (format!(r#"{{"status":"overdue","{key}":{n}}}"#), format!("[{}]", rows.join(",")))
+    };
+    let mut t = run("Count all overdue invoices");
+    for n in 1..=8 {
+        let (ask, answer) = page(n);
+        t = t.call(tool, &ask, &answer);
+    }
+    let t = t.says("40 invoices are overdue.").succeeded();
+    for step in &super::super::judge(&t).steps[1..8] {
+        assert!(!step.rationale.contains("asks again"), "{step:?}");
+        assert!(step.label != hindsight_types::StepLabel::Redundant || step.confidence < 0.5, "{step:?}");
+    }
+}
