@@ -88,7 +88,9 @@ pub enum Cause {
     /// Asked twice.
     #[error("the model's labels cannot be used, even after it was told why: {0}")]
     Unusable(String),
-    #[error("the run is too long for the model: it needs {needed} questions, at most {most} are asked")]
+    #[error(
+        "the run is too long for the model: it needs {needed} questions, at most {most} are asked; judge it by `slice`"
+    )]
     TooLong { needed: usize, most: usize },
 }
 

@@ -1,7 +1,8 @@
 //! From what the judges say to one verdict per step. Pure.
 //!
 //! - Judges that agree are surer than each alone, those that differ less: their confidences are pooled as
-//!   independent evidence, by adding log-odds (naive Bayes with an even prior).
+//!   independent evidence, by adding log-odds (naive Bayes with an even prior). A model that is less than
+//!   half sure speaks neither for its label nor against it.
 //! - A model's `necessary` that the slice does not confirm counts only with a justification that holds:
 //!   the model names the later step, itself necessary, and the words that it used, and the run bears it out.
 //! - Of n judgements of a model the most frequent label counts. Its confidence is the probability that the next
@@ -138,8 +139,12 @@ fn weigh(
 ) -> (StepLabel, f32, String) {
     let (ours, theirs) = (slice.label.as_str(), model.label.as_str());
     let (why, reason) = (&slice.rationale, &model.rationale);
+    if model.confidence < DECIDED {
+        let rationale = format!("{why}; the model is undecided and leans to {theirs}: {reason}");
+        return (slice.label, slice.confidence, rationale);
+    }
     let decided = slice.confidence.max(DECIDED);
-    let slice_wins = pool(slice.confidence, 1.0 - model.confidence);
+    let slice_wins = pool(slice.confidence, 1.0 - model.confidence).min(slice.confidence);
     let model_wins = pool(model.confidence, 1.0 - decided);
     if slice.label == model.label {
         let rationale = format!("{why}; the model agrees: {reason}");

@@ -218,11 +218,44 @@ fn doing_without_the_model_is_on_record() {
     );
 }
 
+#[rstest]
+#[case(StepLabel::Necessary)]
+#[case(StepLabel::Redundant)]
+fn a_model_that_is_undecided_changes_nothing(#[case] ours: StepLabel) {
+    use StepLabel::{Misleading, Necessary, Redundant};
+    let t = prose();
+    let slice: Vec<_> = (0..4).map(|n| unsure(n, ours, 0.8)).collect();
+    let judgements =
+        [Necessary, Redundant, Misleading].map(|l| (0..4).map(|n| said(n, l, None)).collect()).to_vec();
+    for step in Verdict::of_both(&t, &t, slice, &model(judgements)).steps {
+        assert_eq!((step.label, step.confidence), (ours, 0.8));
+        assert!(step.rationale.contains("the model is undecided"), "{}", step.rationale);
+        assert!(step.rationale.contains("1 of 3"), "{}", step.rationale);
+        assert!(!step.rationale.contains("agrees"), "{}", step.rationale);
+    }
+}
+
 fn any_label() -> impl Strategy<Value = StepLabel> {
     (0..4_usize).prop_map(|n| StepLabel::ALL[n])
 }
 
 proptest! {
+    /// However many judgements differ, they make the slice's label no surer.
+    #[test]
+    fn a_differing_opinion_never_raises_the_confidence(
+        ours in any_label(),
+        confidence in 0.0..1.0_f32,
+        judgements in prop::collection::vec(any_label(), 1..=9),
+    ) {
+        let t = prose();
+        let slice = (0..4).map(|n| unsure(n, ours, confidence)).collect();
+        let judgements = judgements.iter().map(|l| (0..4).map(|n| said(n, *l, None)).collect()).collect();
+        for step in Verdict::of_both(&t, &t, slice, &model(judgements)).steps {
+            let differs = step.votes[1].label != ours;
+            prop_assert!(!(differs && step.label == ours) || step.confidence <= confidence, "{:?}", step);
+        }
+    }
+
     /// Whatever both say: one label per step, one of the two, never surer than `SUREST`, and a step is
     /// necessary against the slice's word only with a justification.
     #[test]
