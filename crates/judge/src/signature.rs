@@ -21,23 +21,38 @@ static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 static TROUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?ix)\b(fail(ed|ure|s|ing)?|fatal|panic(ked)?|traceback|denied|refused|timed?\s?out|
+        r#"(?ix)\b(fail(ed|ure|s|ing)?|fatal|panic(ked)?|traceback|denied|refused|timed?\s?out|
         not\ found|no\ such|cannot|can't|unable|invalid|unhealthy|crash\w*|oom\w*|killed|unavailable|unauthorized|forbidden|
         conflict|exceed(ed|s)?|exhausted|no\ space|missing|unknown|rejected|degraded|evicted|restarting|exited
-        |\w*(crash-?loop|back-?off|err\w*pull|not-?ready)\w*|(http|status|code)[\ :=]{1,3}5\d\d)\b
-        |\b\w*(error|exception)s?([^\w./]|$)|\b9\d\s?%|错误|失败|异常|超时|拒绝|不存在|无法|找不到|崩溃|已满|不足|告警|不可用|冲突|无效|报错",
+        |bad\ gateway|(is|are)\ (still\ )?down|(status|state|health)\w*["'\s:=：]{1,4}(down|critical|offline|dead)
+        |\w*(crash-?loop|back-?off|err\w*pull|not-?ready)\w*|(http|status|code)\w*["\s:=]{1,4}5\d\d|http/[\d.]+\s[45]\d\d)\b
+        |^\s*(50[0-8]|52[0-6]|40[134]|429)\s*$
+        |\b\w*(error|exception)s?([^\w./]|$)|\b9\d\s?%|错误|失败|异常|超时|拒绝|不存在|无法|找不到|崩溃|已满|不足|告警|不可用|冲突|无效|报错"#,
+    )
+    .ok()
+});
+
+/// Trouble that a line says there is none of: `0 failed`, `no errors`.
+static NONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?ix)\b(0|no|zero|without(\ any)?)\s+(\w+\s+)?(fail(ed|ures?|ing)?|errors?|exceptions?|rejected|conflicts?)\b
+        |\b(fail(ed|ures?)|errors?|exceptions?)\s*[:=]\s*0\s*([,;)]|$)
+        |(没有|未见|无|(^|\D)0\s?[个次条项]?)(任何)?(错误|失败|异常|告警|报错)|(错误|失败|异常|告警|报错)数?\s*[:：]\s*0(\D|$)",
     )
     .ok()
 });
 
 /// Whether a line speaks of trouble.
 pub(crate) fn is_trouble(line: &str) -> bool {
-    TROUBLE.as_ref().is_some_and(|r| r.is_match(line))
+    !word_of_trouble(line).is_empty()
 }
 
 /// The word by which a line speaks of trouble; empty when it does not.
 pub(crate) fn word_of_trouble(line: &str) -> &str {
-    TROUBLE.as_ref().and_then(|r| r.find(line)).map_or("", |m| m.as_str())
+    let denied =
+        |at: usize| NONE.as_ref().is_some_and(|r| r.find_iter(line).any(|none| none.range().contains(&at)));
+    let mut words = TROUBLE.iter().flat_map(|r| r.find_iter(line));
+    words.find(|word| !denied(word.start())).map_or("", |m| m.as_str())
 }
 
 /// Text without its times of day, white space squeezed.
@@ -81,6 +96,8 @@ pub(crate) fn lines(observation: &str) -> Vec<Cow<'_, str>> {
     if let Some(value) = json.then(|| serde_json::from_str::<Value>(text).ok()).flatten() {
         let mut out = Vec::new();
         fields("", &value, &mut out);
+        // A bare code is the least that an answer says.
+        out.sort_by_key(|field| field.ends_with(|c: char| c.is_ascii_digit()) && field.len() <= 24);
         return out.into_iter().map(Cow::Owned).collect();
     }
     if let Some((said, value)) = body(text) {
@@ -111,10 +128,17 @@ fn fields(key: &str, value: &Value, out: &mut Vec<String>) {
             if s.trim().is_empty() || matches!(s.as_str(), "none" | "None" | "ok" | "OK" | "no") => {}
         Value::String(s) if key.is_empty() => out.extend(s.lines().map(str::to_owned)),
         Value::String(s) => out.extend(s.lines().map(|line| format!("{key}: {}", line.trim()))),
+        Value::Number(code) if is_status(key, code.as_u64()) => out.push(format!("{key}: {code}")),
         Value::Array(items) => items.iter().for_each(|v| fields(key, v, out)),
         Value::Object(map) => map.iter().for_each(|(k, v)| fields(k, v, out)),
         _ => {}
     }
+}
+
+/// A status of HTTP that tells of trouble with the one who answered.
+fn is_status(key: &str, code: Option<u64>) -> bool {
+    matches!(key, "status" | "status_code" | "statusCode" | "http_code" | "code")
+        && code.is_some_and(|c| (500..600).contains(&c))
 }
 
 /// The signature of the error that an observation reports; stable across runs. Empty when there is none.

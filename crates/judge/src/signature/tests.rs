@@ -57,6 +57,9 @@ fn the_message_is_the_line_that_tells() {
     let rust =
         "thread 'main' panicked at src/main.rs:3:5:\nindex out of bounds: the len is 3\nnote: run with";
     assert_eq!(error_message(rust), "index out of bounds: the len is 3");
+    let coded = r#"{"error":{"code":500,"message":"connection refused"}}"#;
+    assert_eq!(error_message(coded), "message: connection refused");
+    assert_eq!(error_message(r#"{"status":503}"#), "status: 503");
     assert_eq!(error_message("all quiet\nsecond"), "all quiet");
     assert_eq!(error_message(" \n"), "");
 }
@@ -80,6 +83,23 @@ fn every_pattern_compiles() {
 #[case("web-1 0/1 CrashLoopBackOff", true)]
 #[case("/dev/sda1 97% /", true)]
 #[case("服务异常", true)]
+#[case("500", true)]
+#[case("502\n", true)]
+#[case("200", false)]
+#[case("5000", false)]
+#[case("HTTP/1.1 502 Bad Gateway", true)]
+#[case("HTTP/1.1 200 OK", false)]
+#[case("status: DOWN", true)]
+#[case(r#"{"status":"UNHEALTHY"}"#, true)]
+#[case("status: UP", false)]
+#[case("checks: 2 failed", true)]
+#[case("checks: 0 failed", false)]
+#[case("10 failed", true)]
+#[case("0 failed, 3 errors", true)]
+#[case("finished without errors", false)]
+#[case("没有错误，没有告警", false)]
+#[case("失败：0，异常 3 个", true)]
+#[case("10个失败", true)]
 #[case("-rw-r--r-- 1 www 2.9G error.log", false)]
 #[case("price 512, seats 14", false)]
 #[case("all 12 checks passed", false)]
