@@ -21,7 +21,7 @@ macro_rules! names {
 }
 
 /// A name and a separator; the value begins where the match ends.
-static LEAD: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+static LEAD: LazyLock<[Regex; 5]> = LazyLock::new(|| {
     [
         compile(concat!(
             "(?i)",
@@ -32,13 +32,19 @@ static LEAD: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         compile(concat!(
             "(?i)",
             names!(),
-            r"(?:[ \t]+(?:for|of)[ \t]+[^\s:]{1,60})?(?:[ \t]+(?:is|was|is now|(?:was |is )?(?:changed|set|reset) to)[ \t]+",
+            r"(?:[ \t]+(?:for|of|to|on)(?:[ \t]+[^\s:]{1,60}){1,6}?)?(?:[ \t]+(?:is|was|is now|(?:was |is )?(?:changed|set|reset) to)[ \t]+",
             r"|[ \t]*(?:是|为|改为|设为))[ \t]*(?::|：)?[ \t]*(?:“|「|『|‘)?"
         )),
         compile(concat!(
             r#"(?i)\b(?:name|key)\\*["']?[ \t]*[:=][ \t]*\\*["']?[A-Za-z0-9_.-]*"#,
             names!(),
             r#"\\*["']?,?(?:\s|\\n)*\\*["']?value\\*["']?[ \t]*[:=][ \t]*"#
+        )),
+        // Headers: of those that somebody made up (`X-…`), whatever stands there is the secret.
+        compile(concat!(
+            r"(?i)(?:\b|\\[nrt])(?:(?P<password>x[_-](?:[a-z0-9]+[_-]){0,6}(?:token|secret|auth|pass))",
+            r"|(?P<key>x[_-](?:[a-z0-9]+[_-]){0,6}key|(?:[a-z0-9]+-){1,6}token))",
+            r#"\\*["'`]?[ \t]*(?::|=>)[ \t]*"#
         )),
     ]
 });
@@ -99,6 +105,9 @@ impl Value {
         let start = in_list(input, start);
         let rest = input.get(start..)?;
         let escapes = rest.bytes().take_while(|b| *b == b'\\').count();
+        if let Some(line_end) = line_end(rest) {
+            return if equals { None } else { on_next_line(input, lead, start + line_end, class) };
+        }
         match rest.as_bytes().get(escapes).copied() {
             Some(quote @ (b'"' | b'\'' | b'`')) => {
                 let from = start + escapes + 1;
@@ -111,7 +120,7 @@ impl Value {
             Some(b'|' | b'>') => block_scalar(input, start),
             Some(_) => {
                 let mut len = bare(rest, equals, limit);
-                let spaced = rest[len..].starts_with(' ');
+                let spaced = rest.as_bytes().get(len) == Some(&b' ');
                 if class == Class::Password
                     && !equals
                     && spaced
@@ -239,6 +248,37 @@ fn block_scalar(input: &str, start: usize) -> Option<Value> {
     Some(Value { start: from, end: first + body.trim_end().len().max(from - first), quoted: true })
 }
 
+/// Length of the end of a line that `rest` begins with, also of an escaped one.
+fn line_end(rest: &str) -> Option<usize> {
+    if let Some(after) = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')) {
+        return Some(rest.len() - after.len());
+    }
+    let escaped = |rest: &str, letter: u8| {
+        let slashes = rest.bytes().take_while(|b| *b == b'\\').count();
+        (slashes > 0 && rest.as_bytes().get(slashes) == Some(&letter)).then_some(slashes + 1)
+    };
+    let carriage = escaped(rest, b'r').unwrap_or(0);
+    escaped(&rest[carriage..], b'n').map(|end| carriage + end)
+}
+
+/// A YAML value that stands alone below its name: one word, or a quoted text, indented deeper.
+fn on_next_line(input: &str, lead: usize, line: usize, class: Class) -> Option<Value> {
+    let escaped = !input[..line].ends_with('\n');
+    let indent = if escaped { 0 } else { indent_of(&input[line_start(input, lead)..]) };
+    let start = line + indent_of(&input[line..]);
+    if start - line <= indent || !(escaped || begins_line(input, lead)) || line_end(&input[start..]).is_some()
+    {
+        return None;
+    }
+    let value = Value::read(input, start, start, false, class)?;
+    let word = input.get(value.start..value.end)?;
+    let after = input.as_bytes().get(value.end);
+    let alone = matches!(after, None | Some(b'\r' | b'\n' | b'\\' | b'"' | b'\''));
+    let is_value =
+        value.quoted || alone && !word.contains(' ') && has_odd_character(word) && !word.ends_with(':');
+    is_value.then_some(value)
+}
+
 fn indent_of(line: &str) -> usize {
     line.bytes().take_while(|b| matches!(b, b' ' | b'\t')).count()
 }
@@ -335,6 +375,11 @@ fn is_code(value: &str) -> bool {
 
 fn has_odd_character(value: &str) -> bool {
     let v = value.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    // Words like `case-sensitive` or `wrong/expired`.
+    if v.split(['-', '/', '\'']).all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase()))
+    {
+        return false;
+    }
     v.chars().any(|c| c.is_ascii_digit() || c.is_ascii_punctuation()) && v.len() >= 4
 }
 

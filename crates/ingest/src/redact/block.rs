@@ -104,3 +104,30 @@ fn yaml_values(input: &str, start: usize, indent: usize, spans: &mut Vec<Span>) 
 fn kubernetes(range: std::ops::Range<usize>) -> Span {
     Span::new(range, "kubernetes-secret")
 }
+
+static AUTHS: LazyLock<Regex> = LazyLock::new(|| compile(r#"\\*["']auths\\*["'](?:\s|\\+[nrt])*:"#));
+static AUTH: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r#"\\*["'](?:auth|identitytoken|registrytoken)\\*["'](?:\s|\\+[nrt])*:(?:\s|\\+[nrt])*\\*["']([^\s"'\\]{4,})"#,
+    )
+});
+
+/// The logins in the configuration of a container registry's client: `{"auths": {"host": {"auth": "…"}}}`.
+pub(super) fn registry_logins(input: &str, spans: &mut Vec<Span>) {
+    let Some(begin) = AUTHS.find(input.as_bytes()) else { return };
+    let found = AUTH.captures_iter(&input.as_bytes()[begin.end()..]).filter_map(|c| c.get(1));
+    spans.extend(found.map(|v| Span::new(begin.end() + v.start()..begin.end() + v.end(), "registry-login")));
+}
+
+/// `host:port:database:user:password`, with the ports PostgreSQL and its poolers listen on.
+static PGPASS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r#"(?m)(?:^|[\s"'`]|\\[nrt])[A-Za-z0-9_.*/-]+:(?:\*|[0-9]?543[0-9]|6432|6543):[A-Za-z0-9_.*$-]+:[A-Za-z0-9_.*@$-]+:((?:\\+:|[^\s"'`\\])+)"#,
+    )
+});
+
+/// The lines of a `.pgpass` file.
+pub(super) fn pgpass(input: &str, spans: &mut Vec<Span>) {
+    let found = PGPASS.captures_iter(input.as_bytes()).filter_map(|c| c.get(1));
+    spans.extend(found.map(|v| Span::new(v.range(), "password")));
+}

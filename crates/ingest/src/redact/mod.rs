@@ -14,6 +14,7 @@ mod tests;
 
 use std::{borrow::Cow, ops::Range};
 
+use hindsight_text::is_invisible;
 use rules::{RULES, Rule};
 
 pub use record::{event, fact, trajectory};
@@ -49,6 +50,15 @@ pub fn text(input: &str) -> Cow<'_, str> {
 }
 
 fn pass(input: &str) -> Option<String> {
+    let mut spans = find(input);
+    // A name with an invisible character in it reads like any other.
+    if input.chars().any(is_invisible) {
+        spans.extend(find_among_visible(input));
+    }
+    if spans.is_empty() { None } else { Some(replace(input, spans)) }
+}
+
+fn find(input: &str) -> Vec<Span> {
     let mut spans = Vec::new();
     for index in RULES.set.matches(input.as_bytes()) {
         apply(&RULES.rules[index], input, &mut spans);
@@ -56,11 +66,28 @@ fn pass(input: &str) -> Option<String> {
     assignment::find(input, &mut spans);
     block::private_keys(input, &mut spans);
     block::kubernetes_secrets(input, &mut spans);
+    block::registry_logins(input, &mut spans);
+    block::pgpass(input, &mut spans);
     spans.retain_mut(|s| {
         s.range = widen(input, &s.range);
         !s.range.is_empty() && !is_mark(&input[s.range.clone()])
     });
-    if spans.is_empty() { None } else { Some(replace(input, spans)) }
+    spans
+}
+
+/// What is found when the invisible characters are left out, where it stands in `input`.
+fn find_among_visible(input: &str) -> Vec<Span> {
+    let mut visible = String::with_capacity(input.len());
+    let mut places = Vec::with_capacity(input.len());
+    for (at, c) in input.char_indices().filter(|(_, c)| !is_invisible(*c)) {
+        visible.push(c);
+        places.extend(at..at + c.len_utf8());
+    }
+    let mut spans = find(&visible);
+    for Span { range, .. } in &mut spans {
+        *range = places[range.start]..places[range.end - 1] + 1;
+    }
+    spans
 }
 
 fn apply(rule: &Rule, input: &str, spans: &mut Vec<Span>) {
@@ -104,7 +131,7 @@ fn is_mark(value: &str) -> bool {
     rest.is_empty()
 }
 
-/// Brings a range of bytes to character boundaries, outwards.
+/// Brings a range of bytes to character boundaries, outwards, and to the bracket of a mark.
 fn widen(input: &str, range: &Range<usize>) -> Range<usize> {
     let (mut start, mut end) = (range.start.min(input.len()), range.end.min(input.len()));
     while !input.is_char_boundary(start) {
@@ -112,6 +139,9 @@ fn widen(input: &str, range: &Range<usize>) -> Range<usize> {
     }
     while !input.is_char_boundary(end) {
         end += 1;
+    }
+    if input[..start].ends_with('[') && input[start - 1..].starts_with(MARK) {
+        start -= 1;
     }
     start..end
 }

@@ -109,6 +109,8 @@ fn every_rule_holds_in_every_place() {
     );
 }
 
+const CONTEXTS: usize = 56;
+
 /// Where a password stands that shows only by its surroundings; besides those in `tests`.
 fn with_password(p: &str, at: usize) -> String {
     let json = |s: &str| serde_json::Value::String(s.to_owned()).to_string();
@@ -155,6 +157,22 @@ fn with_password(p: &str, at: usize) -> String {
         36 => format!("connection string: amqp://app:{p}@mq:5672/%2f"),
         37 => format!("helm install x --set db.password={p},db.user=app"),
         38 => format!("Password for app changed to {p}"),
+        39 => format!("password:\n  {p}\nuser: app"),
+        40 => format!("db:\r\n    password:\r\n      {p}\r\n    user: app"),
+        41 => format!("{{\"manifest\": {}}}", json(&format!("db:\n  password:\n    {p}\n  user: app\n"))),
+        42 => format!("db.local:5432:shop:bob:{p}"),
+        43 => format!("# logins\n*:*:*:app:{p}\n"),
+        44 => format!("{{\"output\": {}}}", json(&format!("db:6432:shop:bob:{p}\n10.0.0.1:5433:*:a:{p}"))),
+        45 => format!("{{\"auths\":{{\"r.io\":{{\"auth\":\"{p}\"}}}}}}"),
+        46 => json(&format!("{{\n\t\"auths\": {{\n\t\t\"r.io\": {{\n\t\t\t\"auth\": \"{p}\"\n}}}}}}")),
+        47 => format!("The password for the admin account is {p}."),
+        48 => format!("the passphrase of bob on the old host was {p}"),
+        49 => format!("pass\u{200b}word={p}"),
+        50 => format!("密\u{2060}码：{p}"),
+        51 => format!("pass\u{ad}word: {}\u{200d}{}", &p[..4], &p[4..]),
+        52 => format!("PRIVATE-TOKEN: {p}"),
+        53 => format!("curl -H 'X-My-Own-Auth: {p}' https://example.com"),
+        54 => format!("{{\"headers\": {{\"X-Hub-Secret\": \"{p}\", \"x-functions-key\": \"{p}\"}}}}"),
         _ => format!("{{\"key\":\"DB_PASSWORD\",\"value\":\"{p}\"}}"),
     }
 }
@@ -163,10 +181,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
 
     #[test]
-    fn passwords_never_survive_where_they_are_named(p in "[A-Z][a-z]{2}[A-Za-z0-9!#%^*+_.-]{6,20}[0-9]", at in 0usize..40) {
+    fn passwords_never_survive_where_they_are_named(p in "[A-Z][a-z]{2}[A-Za-z0-9!#%^*+_.-]{6,20}[0-9]", at in 0usize..CONTEXTS) {
         let planted = with_password(&p, at);
         let out = text(&planted);
         prop_assert!(!out.contains(&p), "{at}: {planted}\n->\n{out}");
+        // Not in parts either.
+        prop_assert!(!out.contains(&p[4..]), "{at}: {planted}\n->\n{out}");
     }
 
     /// Key material is taken with or without its header and footer, whatever stands before its lines.
@@ -195,6 +215,18 @@ proptest! {
         let out = text(&text_);
         for line in &lines {
             prop_assert!(!out.contains(line), "{text_}\n->\n{out}");
+        }
+    }
+}
+
+/// Passwords that a rule for keys would take for a name.
+#[test]
+fn a_value_of_short_words_is_taken_where_it_is_named() {
+    for p in ["Aaa-!A-000", "Abc-def-ghi-9", "Aaa.000.aa0"] {
+        for at in 0..CONTEXTS {
+            let planted = with_password(p, at);
+            let out = text(&planted);
+            assert!(!out.contains(p), "{at}: {planted}\n->\n{out}");
         }
     }
 }

@@ -154,6 +154,15 @@ fn what_identifies_things_survives() {
         "git clone ssh://git@example.com/x.git",
         "def login(user, password=None, token=tokens[i]):",
         "password = os.environ[\"DB_PASSWORD\"]",
+        "The password for the admin account is case-sensitive. The token for this is rate-limited.",
+        "properties:\n  password:\n    type: string\n  token:\n    description: a token",
+        "Password:\n  - at least 8 letters\nPassword:\n\n  12 files",
+        "password:\nuser1: bob",
+        "X-Request-Id: 3f2504e0-4f89-11d3\nX-Forwarded-For: 10.0.0.7\nX-Cache-Key: product-list",
+        "fe80:0:5432:1:2\n10.0.0.7:5432 -> 10.0.0.8:5432\napp.log:5432: error: boom\n0.0.0.0:5432->5432/tcp",
+        "{\"auth\":\"scram-sha-256\",\"auths\":3}",
+        "👩\u{200d}💻 a\u{200b}b 密\u{200b}码错误",
+        "max-token: 4096",
         "Mounts: /var/run/secrets/kubernetes.io/serviceaccount from kube-api-access-x7k2p (ro)",
     ] {
         assert_eq!(text(kept), kept);
@@ -168,6 +177,11 @@ fn names_stay_and_values_go() {
         ("{\"password\":\"a\\\"b c\",\"n\":1}", "{\"password\":\"[REDACTED:password]\",\"n\":1}"),
         ("口令：hunter2。", "口令：[REDACTED:password]。"),
         ("password: two words\nhost: db", "password: [REDACTED:password]\nhost: db"),
+        ("Authorization: [REDACTED:authorization]'", "Authorization: [REDACTED:authorization]'"),
+        ("-H 'Authorization: abcd1234efgh'", "-H 'Authorization: [REDACTED:authorization]'"),
+        ("pass\u{200b}word=hunter2\u{200b}x", "pass\u{200b}word=[REDACTED:password]"),
+        ("password:\n  hunter2\nuser: a", "password:\n  [REDACTED:password]\nuser: a"),
+        ("db:5432:shop:bob:hunter2", "db:5432:shop:bob:[REDACTED:password]"),
         ("token=[REDACTED:x]abcdef1234", "token=[REDACTED:secret]"),
     ] {
         assert_eq!(text(input), expected);
@@ -218,6 +232,16 @@ fn every_field_of_a_run_is_covered() {
     assert_eq!(t, again);
 }
 
+#[test]
+fn a_bound_may_fall_into_a_character() {
+    for lead in ["token: ", "token:\n  ", "token: \"", "x-a-key: a", "password:\n  \"a"] {
+        for odd in ["", "a", "ab"] {
+            let long = format!("{lead}{odd}{}", "é€".repeat(3000));
+            assert!(text(&long).starts_with(lead.split(':').next().unwrap_or_default()));
+        }
+    }
+}
+
 /// Quadratic work on a megabyte would not end while anyone waits.
 #[test]
 fn hostile_megabytes_are_read_to_the_end() {
@@ -239,6 +263,14 @@ fn hostile_megabytes_are_read_to_the_end() {
         "\\\\\\",
         "密码是",
         "api_key=\\\"",
+        "password:\n  ",
+        "password:\n",
+        "pass\u{200b}word=",
+        "a-token: ",
+        "x-a-",
+        "password for a ",
+        "a:5432:b:c:",
+        "\"auths\":{\"auth\":\"",
     ] {
         let text = piece.repeat((1 << 20) / piece.len());
         super::text(&text);
