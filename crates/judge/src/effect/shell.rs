@@ -5,7 +5,7 @@ use super::{Effect, WriteKind, verbs};
 const READERS: &str = "ls cat head tail grep egrep rg find ps top df du free uptime journalctl dmesg netstat ss lsof \
     ping dig nslookup curl wget stat file wc sort uniq awk jq diff env printenv which whoami id date echo printf pwd \
     history md5sum sha256sum test less more vmstat iostat nproc hostname traceroute nc telnet openssl pytest tree \
-    sleep true cd export source python python3 node xargs column cut tr ack realpath ip ifconfig \
+    sleep true cd export source xargs column cut tr ack realpath ip ifconfig \
     for done fi";
 const PREFIXES: &str = "sudo time timeout nohup exec env command watch do then else if while until !";
 const READ_SUBVERBS: &str = "get describe logs log top status diff show blame fetch ls ps images inspect stats events \
@@ -13,10 +13,16 @@ const READ_SUBVERBS: &str = "get describe logs log top status diff show blame fe
     list-units rev-parse branch remote config-view template lint plan validate output port wait";
 /// Programs whose first plain word is a sub-command.
 const SUBCOMMANDS: &str = "kubectl docker git helm systemctl service aws gcloud az terraform podman npm pip pip3 \
-    apt apt-get yum brew crictl docker-compose supervisorctl pm2 cargo redis-cli rabbitmqctl consul nomad";
+    apt apt-get yum brew crictl docker-compose supervisorctl pm2 cargo redis-cli rabbitmqctl consul nomad \
+    vault certbot ufw etcdctl gh heroku flyctl";
 /// Sub-commands that only name a group; the verb comes after them.
 const GROUPS: &str =
-    "rollout compose container image volume network system pod deployment stack service node auth";
+    "rollout compose container image volume network system pod deployment stack service node auth kv secrets";
+/// Programs that run the script they are given.
+const INTERPRETERS: &str = "python python3 node ruby perl php bash sh zsh";
+/// Options by which a program whose verb is no word of its own is told to change something.
+const DOING: &str =
+    "renew reset fix delete remove purge restart reload promote revoke apply migrate repair rollback";
 
 /// The effect of a whole command line: a write if any part of it writes.
 pub(super) fn classify(line: &str) -> Effect {
@@ -59,12 +65,69 @@ fn part_effect(part: &str) -> Option<Effect> {
         "kubectl" if deletes_pod(&rest) => Some(Effect::Write(WriteKind::Act)),
         p if listed(SUBCOMMANDS, p) => Some(subcommand(&rest)),
         "psql" | "mysql" | "sqlite3" | "mariadb" => statement(part).or(Some(Effect::Read)),
+        "mongo" | "mongosh" => Some(called(part).find(|e| e.is_write()).unwrap_or(Effect::Read)),
+        "ssh" => Some(on_host(&rest)),
+        p if listed(INTERPRETERS, p) => Some(script(&rest)),
+        "ansible-playbook" | "iptables" | "ip6tables" | "nginx" | "sysctl" | "crontab" => {
+            Some(flagged(&program, part))
+        }
         "journalctl" if rest.iter().any(|w| w.starts_with("--vacuum") || *w == "--rotate") => {
             Some(Effect::Write(WriteKind::Delete))
         }
         p if listed(READERS, p) => Some(Effect::Read),
-        p => verbs::of_word(p).or_else(|| verbs::of_name(p)),
+        p => verbs::of_word(p).or_else(|| verbs::of_name(p)).or_else(|| told(&rest)),
     }
+}
+
+/// What a program of which nothing else is known is told to do: its first plain word, or an option.
+fn told(rest: &[&str]) -> Option<Effect> {
+    let plain = rest.first().filter(|w| w.chars().all(|c| c.is_ascii_lowercase()));
+    let option = |w: &&str| {
+        let name = w.strip_prefix("--")?;
+        let verb = name.split(['-', '=']).next().filter(|verb| listed(DOING, verb))?;
+        verbs::of_word(verb)
+    };
+    plain.and_then(|w| verbs::of_word(w)).or_else(|| rest.iter().find_map(option))
+}
+
+/// A script is told by its name; what is given as `-c` or `-e` by its own commands, and a module only reads.
+fn script(rest: &[&str]) -> Effect {
+    match rest.first() {
+        Some(&("-c" | "-e")) => classify(rest[1..].join(" ").trim_matches(['"', '\''])),
+        Some(&"-m") | None => Effect::Read,
+        _ => {
+            let file = rest.iter().find(|w| !w.starts_with('-')).and_then(|w| w.rsplit('/').next());
+            let named = file.and_then(|f| verbs::of_name(f.split('.').next().unwrap_or(f)));
+            named.filter(|e| e.is_write()).unwrap_or(Effect::Read)
+        }
+    }
+}
+
+/// The command that `ssh` runs on a host: what comes after the options and the host.
+fn on_host(rest: &[&str]) -> Effect {
+    let value = |at: usize| at > 0 && matches!(rest[at - 1], "-i" | "-l" | "-o" | "-p" | "-F" | "-J");
+    let host = (0..rest.len()).find(|at| !rest[*at].starts_with('-') && !value(*at));
+    let command = host.map(|at| rest[at + 1..].join(" ")).unwrap_or_default();
+    part_effect(command.trim_matches(['"', '\''])).unwrap_or(Effect::Read)
+}
+
+/// Programs whose options, and not a word, say what they do.
+fn flagged(program: &str, part: &str) -> Effect {
+    let has = |flags: &[&str]| part.split_whitespace().any(|w| flags.contains(&w));
+    let write = match program {
+        "ansible-playbook" => {
+            let dry = has(&["--check", "-C", "--syntax-check", "--list-tasks", "--list-hosts"]);
+            (!dry).then_some(WriteKind::Change)
+        }
+        "nginx" => has(&["-s"]).then_some(WriteKind::Act),
+        "sysctl" => has(&["-w", "--write", "-p", "--system"]).then_some(WriteKind::Put),
+        "crontab" if has(&["-r"]) => Some(WriteKind::Delete),
+        "crontab" => (!has(&["-l"])).then_some(WriteKind::Put),
+        _ if has(&["-A", "-I", "-N", "--append", "--insert"]) => Some(WriteKind::Create),
+        _ if has(&["-D", "-F", "-X", "--delete", "--flush"]) => Some(WriteKind::Delete),
+        _ => has(&["-P", "-R", "--policy", "--replace"]).then_some(WriteKind::Put),
+    };
+    write.map_or(Effect::Read, Effect::Write)
 }
 
 /// `>` or `>>` to something that is neither a stream nor `/dev/null`.
@@ -131,7 +194,8 @@ fn deletes_pod(rest: &[&str]) -> bool {
 }
 
 const SQL_READS: &str = "select show explain with describe desc pragma";
-const SQL_WRITES: &str = "insert update delete create drop alter truncate replace grant revoke vacuum merge";
+const SQL_WRITES: &str =
+    "insert update delete create drop alter truncate replace grant revoke vacuum merge kill";
 
 fn starts_sql(line: &str) -> bool {
     let first = line.split_whitespace().next().unwrap_or_default().to_lowercase();
@@ -149,13 +213,17 @@ fn statement(line: &str) -> Option<Effect> {
     if listed(SQL_WRITES, &verb) {
         return verbs::of_word(&verb).filter(|e| e.is_write()).or(Some(Effect::Write(WriteKind::Change)));
     }
-    let names = line
-        .split('(')
-        .filter_map(|before| before.split(|c: char| !(c.is_alphanumeric() || c == '_')).next_back());
-    let acts = names.flat_map(verbs::words).filter_map(|w| verbs::of_word(&w));
-    acts.into_iter()
+    called(line)
         .find(|e| matches!(e, Effect::Write(WriteKind::Delete | WriteKind::Act)))
         .or(Some(Effect::Read))
+}
+
+/// The effects that the names of the functions called in a text tell.
+fn called(text: &str) -> impl Iterator<Item = Effect> {
+    let names = text
+        .split('(')
+        .filter_map(|before| before.split(|c: char| !(c.is_alphanumeric() || c == '_')).next_back());
+    names.flat_map(verbs::words).filter_map(|w| verbs::of_word(&w))
 }
 
 /// What a command line is for: its program and its verb, as in `kubectl rollout status`.

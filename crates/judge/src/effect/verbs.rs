@@ -9,21 +9,22 @@ const READ: &str = "get list search read cat describe show view find fetch query
 const THINK: &str = "think plan reason reflect calculate calc compute note todo brainstorm decide eval";
 const FINISH: &str = "finish submit done complete answer exit conclude transfer_to handoff handover escalate";
 const CREATE: &str = "create add book insert new make register send post launch provision mkdir touch append \
-    reserve schedule charge pay order invite notify email publish upload clone copy cp issue grant attach enable \
+    reserve schedule charge pay order invite notify email resend publish upload clone copy cp issue grant attach enable \
     subscribe assign tag reply comment install build mount useradd init";
 const PUT: &str = "set scale resize put write configure config chmod chown truncate overwrite tee";
 const CHANGE: &str = "update modify change edit patch apply replace str_replace upgrade downgrade rename move mv \
     deploy push commit merge rebase migrate alter save sync import transfer approve reject stash sed \
-    return exchange swap forward up start stop down reset checkout recover annotate label cordon uncordon drain lock unlock pause resume reschedule renew";
-const DELETE: &str = "delete remove cancel rm drop destroy uninstall terminate revoke detach refund disable clean \
+    return exchange swap forward up start stop down reset checkout recover annotate label cordon uncordon drain lock unlock pause resume reschedule renew \
+    fix repair heal promote demote failover allow deny block unblock ban unban toggle transition";
+const DELETE: &str = "del delete remove cancel rm drop destroy uninstall terminate revoke detach refund disable clean \
     cleanup purge prune unsubscribe umount unlink rmdir close delist evict clear wipe";
 const UNDO: &str = "undo rollback revert restore";
 const ACT: &str = "restart reboot reload rerun retry kill pkill killall flush trigger restarted bounce recreate \
-    redeploy refresh";
+    redeploy refresh flushall flushdb click";
 
 const CHINESE: &[(&[&str], Effect)] = &[
     (&["回滚", "撤销", "恢复", "还原"], Effect::Write(WriteKind::Undo)),
-    (&["重启", "重试", "刷新", "重载", "杀掉", "杀死"], Effect::Write(WriteKind::Act)),
+    (&["重启", "重试", "刷新", "重载", "点击", "杀掉", "杀死"], Effect::Write(WriteKind::Act)),
     (
         &["删除", "取消", "移除", "退款", "退货", "清理", "清空", "下线", "卸载", "关闭"],
         Effect::Write(WriteKind::Delete),
@@ -44,12 +45,16 @@ const CHINESE: &[(&[&str], Effect)] = &[
             "安装",
             "通知",
             "上传",
+            "提交",
         ],
         Effect::Write(WriteKind::Create),
     ),
     (&["设置", "配置", "扩容", "缩容", "写入"], Effect::Write(WriteKind::Put)),
     (
-        &["更新", "修改", "变更", "编辑", "部署", "发布", "升级", "启动", "停止", "替换", "迁移"],
+        &[
+            "更新", "修改", "变更", "编辑", "部署", "发布", "升级", "启动", "停止", "替换", "迁移", "解锁",
+            "锁定", "重置", "开启", "启用", "禁用", "切换", "修复", "续期", "续签", "批准", "驳回",
+        ],
         Effect::Write(WriteKind::Change),
     ),
     (&["完成任务", "转人工", "提交答案", "结束"], Effect::Finish),
@@ -62,6 +67,10 @@ const CHINESE: &[(&[&str], Effect)] = &[
         Effect::Read,
     ),
 ];
+
+/// What a run hands in at its end.
+const RESULTS: &str =
+    "answer answers result results solution patch final task work response report code flag";
 
 /// What a result says was done, for tools whose name tells nothing.
 const DONE: &[&str] = &[
@@ -137,13 +146,19 @@ pub(super) fn of_name(name: &str) -> Option<Effect> {
     if words.windows(2).any(|w| w[0] == "transfer" && w[1] == "to") {
         return Some(Effect::Finish);
     }
+    // What is submitted as such, or as the answer, concludes; a form or a ticket that is submitted is made.
+    let made = |w: &[String]| w[0] == "submit" && !has(RESULTS, &w[1]);
+    if words.windows(2).any(made) {
+        return Some(Effect::Write(WriteKind::Create));
+    }
     words.iter().find_map(|w| of_word(w)).or_else(|| of_chinese(name))
 }
 
 /// The verb that comes first decides (查看部署 looks, 部署服务 changes), but a deed named as a thing, as in
 /// 部署状态 or 退款记录, is only looked at.
 fn of_chinese(name: &str) -> Option<Effect> {
-    const DEEDS: [&str; 7] = ["部署", "发布", "升级", "退款", "支付", "扣款", "预订"];
+    const DEEDS: [&str; 10] =
+        ["部署", "发布", "升级", "退款", "支付", "扣款", "预订", "提交", "锁定", "开启"];
     const THINGS: [&str; 7] = ["状态", "日志", "列表", "详情", "信息", "记录", "流水"];
     let named = |deed: &str| THINGS.iter().any(|thing| name.contains(&format!("{deed}{thing}")));
     if DEEDS.iter().any(|d| named(d)) && !["更新", "修改", "删除"].iter().any(|v| name.contains(v)) {
