@@ -133,6 +133,11 @@ pub fn infer(t: &Trajectory) -> InferredOutcome {
     weigh::all(t.outcome.status, given, evidence, chinese)
 }
 
+/// Whether a call ran tests or checks of which some failed: the call itself did what it should.
+pub(crate) fn fails_a_check(step: &Step) -> bool {
+    suite::of_step(step).is_some_and(|suite| suite.failed > 0)
+}
+
 /// What an earlier judgement concluded is no evidence for this one.
 fn judged(e: &OutcomeEvidence) -> bool {
     e.source == EvidenceSource::Judge

@@ -67,8 +67,8 @@ pub(super) fn lessons(
         .filter(|d| !d.rejected.iter().all(|r| told.contains(r)));
     let (mut kept, mut refused): (Vec<Lesson>, Vec<RejectedLesson>) = (Vec::new(), Vec::new());
     for draft in path.into_iter().chain(solved).chain(dead_ends) {
-        if let Some(reason) = draft.lacks(t) {
-            refused.push(RejectedLesson { text: draft.advice, reason: reason.to_owned() });
+        if let Some(reason) = worth::doubt(evaluation).or_else(|| draft.lacks(t).map(str::to_owned)) {
+            refused.push(RejectedLesson { text: draft.advice, reason });
             continue;
         }
         let lesson = finish(t, evaluation, draft, wording, now);
@@ -231,8 +231,12 @@ pub(super) fn finish(
     let visibility = t.scope.visibility.keyword();
     let task = t.task_type.as_ref().map_or("", |k| k.as_str());
     let content_key = canon::hash_of((task, &draft.key));
-    let symptom = phrase::short(&signature::undated(&draft.symptom), 300);
     let goal = phrase::short(&t.task_description, 300);
+    let symptom = if draft.symptom == t.task_description {
+        goal.clone()
+    } else {
+        phrase::short(&signature::undated(&draft.symptom), 300)
+    };
     let situation = wording.situation(goal, &symptom);
     let named = [situation.as_str(), &draft.chosen, &draft.rejected.join("\n")].join("\n");
     Lesson {

@@ -1,8 +1,10 @@
 //! A summary and lessons by a model: what it is asked, and what of its answer is kept. Asking is for the
 //! caller, through `ports::Llm`.
 //!
-//! The answer is held to what the extractive path is held to, and to the run: what names a thing that the
-//! run does not contain is not kept, however good it sounds.
+//! The answer is held to what the extractive path is held to, and to the run: what it advises must be
+//! something that the agent did in a step that was needed ([`grounds`]), however good it sounds.
+
+mod grounds;
 
 use std::borrow::Cow;
 
@@ -20,6 +22,8 @@ use super::lesson::{self, Draft};
 use super::phrase::{self, Judged};
 use super::wording::Wording;
 use super::{summary, worth};
+
+use grounds::{Advice, Grounds};
 
 /// Raised with every change of the file, so that a lesson names the words it was asked for in.
 pub const PROMPT_VERSION: &str = "distil-v1";
@@ -142,9 +146,13 @@ pub fn read(
     if let Some(name) = unknown_name(&told, t) {
         return Err(format!("the summary names `{name}`, which the run does not contain"));
     }
+    let grounds = Grounds::of(t, evaluation);
+    if let Some(problem) = grounds.mistold(&told) {
+        return Err(problem);
+    }
     let (mut lessons, mut rejected): (Vec<Lesson>, Vec<RejectedLesson>) = (Vec::new(), Vec::new());
     for item in answer.lessons.into_iter().map(Item::bounded) {
-        let reason = item.lacks(t, evaluation.outcome).or_else(|| {
+        let reason = item.lacks(t, evaluation, &grounds).or_else(|| {
             (lessons.len() == lesson::MOST).then(|| format!("the run has {} lessons already", lesson::MOST))
         });
         match reason {
@@ -181,29 +189,39 @@ impl Item {
         }
     }
 
-    fn lacks(&self, t: &Trajectory, outcome: OutcomeStatus) -> Option<String> {
+    fn lacks(&self, t: &Trajectory, evaluation: &Evaluation, grounds: &Grounds<'_>) -> Option<String> {
         let claim = worth::Claim {
             condition: &self.condition,
             chosen: &self.chosen,
             rejected: &self.rejected,
             task: &t.task_description,
             task_is_condition: worth::repeats(&self.condition, &t.task_description),
-            again: self.rejected.contains(&self.chosen),
+            again: false,
         };
+        if let Some(reason) = worth::doubt(evaluation) {
+            return Some(reason);
+        }
         if let Some(reason) = worth::lacks(&claim) {
             return Some(reason.to_owned());
         }
         if !worth::acts(&self.advice) {
             return Some("no action: its advice names nothing that one could do".to_owned());
         }
-        if matches!(outcome, OutcomeStatus::Failure | OutcomeStatus::Unknown) && self.rejected.is_empty() {
+        if evaluation.outcome == OutcomeStatus::Unknown && self.rejected.is_empty() {
             return Some(
                 "the run is not known to have succeeded, so what it did cannot be advised".to_owned(),
             );
         }
-        let parts = [&self.condition, &self.chosen, &self.advice].into_iter().chain(&self.rejected);
-        let unknown = parts.into_iter().find_map(|part| unknown_name(part, t));
-        unknown.map(|name| format!("it names `{name}`, which the run does not contain"))
+        let unknown = [&self.condition].into_iter().chain(&self.rejected).find_map(|p| unknown_name(p, t));
+        if let Some(name) = unknown {
+            return Some(format!("it names `{name}`, which the run does not contain"));
+        }
+        grounds.lacks(&Advice {
+            condition: &self.condition,
+            chosen: &self.chosen,
+            rejected: &self.rejected,
+            advice: &self.advice,
+        })
     }
 
     fn lesson(self, t: &Trajectory, evaluation: &Evaluation, now: Timestamp) -> Lesson {

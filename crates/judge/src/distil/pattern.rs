@@ -5,8 +5,7 @@ use std::collections::HashMap;
 
 use hindsight_types::{ActionType, Evaluation, FailurePattern, MemoryId, StepLabel, Timestamp, Trajectory};
 
-use crate::effect;
-use crate::signature;
+use crate::{effect, outcome, signature};
 
 use super::phrase::{self, Judged};
 use super::wording::Wording;
@@ -37,6 +36,10 @@ pub(super) fn episodes<'a>(t: &'a Trajectory, evaluation: &'a Evaluation) -> Vec
     for (at, failed) in all.iter().enumerate().filter(|(_, j)| j.verdict.label == StepLabel::Failed) {
         let signature = signature::error_signature(&failed.step.observation);
         if failed.step.action_type != ActionType::ToolCall || signature.is_empty() {
+            continue;
+        }
+        // A check that finds something did its work: what failed is what it looked at.
+        if outcome::fails_a_check(failed.step) {
             continue;
         }
         let key = (failed.step.action_name.as_str(), signature.clone());

@@ -168,3 +168,65 @@ fn a_person_can_see_why_a_run_left_no_lesson(#[case] t: Trajectory, #[case] reas
     assert_eq!(d.lessons, []);
     assert!(d.rejected.iter().any(|r| r.reason.starts_with(reason)), "{:?}", d.rejected);
 }
+
+#[test]
+fn a_run_whose_end_is_in_doubt_advises_nothing() {
+    let mut t = run("Fix the failing test test_total in cart.py")
+        .fails("read_file", r#"{"path":"carts.py"}"#, "Error: no such file: carts.py")
+        .call("read_file", r#"{"path":"cart.py"}"#, "def total(xs): return sum(xs)-1")
+        .call("shell", r#"{"command":"sed -i 's/-1/-2/' cart.py"}"#, "")
+        .call("shell", r#"{"command":"pytest -q"}"#, "FAILED test_total\n1 failed, 1 passed in 0.1s")
+        .says("test_total in cart.py is fixed.")
+        .ended(OutcomeStatus::Unknown);
+    t.outcome.status = OutcomeStatus::Success;
+    let d = distilled(&t);
+    assert_eq!(d.lessons, []);
+    assert!(!d.rejected.is_empty());
+    assert!(d.rejected.iter().all(|r| r.reason.contains("in doubt")), "{:?}", d.rejected);
+}
+
+#[test]
+fn a_test_that_fails_is_no_failure_of_the_one_who_runs_it() {
+    let t = run("Fix the failing test test_total in cart.py")
+        .fails(
+            "bash",
+            r#"{"command":"pytest -q"}"#,
+            "FAILED test_total - assert 9 == 10\n1 failed, 1 passed in 0.1s",
+        )
+        .fails("bash", r#"{"command":"pytest -q"}"#, "bash: pytest: command not found")
+        .says("I was unable to fix it.")
+        .failed();
+    let d = distilled(&t);
+    let [p] = d.failure_patterns.as_slice() else { panic!("{:?}", d.failure_patterns) };
+    assert!(p.example.contains("command not found"), "a runner that is not there is a failure: {p:?}");
+}
+
+#[rstest]
+#[case(
+    run("Please refund my order A-1001")
+        .call("refund", r#"{"order":"A-1001","amount":30}"#, r#"{"refund":"R-5"}"#)
+        .says("Order A-1001 is refunded: R-5.").succeeded()
+)]
+#[case(
+    run("请给订单 A-1001 退款")
+        .call("退款", r#"{"订单":"A-1001","金额":30}"#, r#"{"退款单":"R-5"}"#)
+        .says("订单 A-1001 已退款：R-5。").succeeded()
+)]
+fn a_lesson_that_knows_the_task_only_and_rejects_nothing_is_none(#[case] t: Trajectory) {
+    let d = distilled(&t);
+    assert_eq!(d.lessons, []);
+    assert!(d.rejected[0].reason.starts_with("it repeats the task"), "{:?}", d.rejected);
+}
+
+#[test]
+fn the_task_is_told_once_and_with_its_times() {
+    let t = run("Orders from the shop are not arriving in the ERP since 10:00.")
+        .fails("set_route", r#"{"queue":"erp-out","to":"shop-old"}"#, "Error: no such queue: erp-out")
+        .call("set_route", r#"{"queue":"erp-in","to":"shop-new"}"#, r#"{"arrived":"erp-in"}"#)
+        .says("Orders arrive through erp-in, which now goes to shop-new.")
+        .succeeded();
+    let d = distilled(&t);
+    let [lesson, ..] = d.lessons.as_slice() else { panic!("{:?}", d.rejected) };
+    assert_eq!(lesson.situation, t.task_description);
+    assert!(lesson.advice.contains("since 10:00."), "{}", lesson.advice);
+}

@@ -19,8 +19,10 @@ impl Wording {
 
     /// When advice applies: what one sees, or, where nothing was seen, the task.
     pub(super) fn condition(self, symptom: &str, t: &Trajectory) -> String {
-        let shown = phrase::short(&signature::undated(symptom), 160);
-        match (symptom == t.task_description, self.chinese) {
+        let task = symptom == t.task_description;
+        let shown =
+            if task { phrase::short(symptom, 160) } else { phrase::short(&signature::undated(symptom), 160) };
+        match (task, self.chinese) {
             (true, false) => format!("For a task like \"{shown}\""),
             (false, false) => format!("When you see \"{shown}\""),
             (true, true) => format!("遇到“{shown}”这类任务时"),

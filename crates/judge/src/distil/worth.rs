@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use hindsight_types::{Evaluation, OutcomeStatus};
 use regex::Regex;
 
 use crate::signature;
@@ -64,8 +65,7 @@ static PASSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Why a lesson is not worth keeping; `None`: it is.
 pub(crate) fn lacks(claim: &Claim<'_>) -> Option<&'static str> {
-    let letters = |s: &str| s.chars().filter(|c| c.is_alphabetic()).count();
-    if letters(&signature::normalise(claim.condition)) < 4 {
+    if says(claim.condition) < 4 {
         return Some("no condition: it names nothing by which one could tell when it applies");
     }
     if !acts(claim.chosen) {
@@ -87,7 +87,38 @@ pub(crate) fn lacks(claim: &Claim<'_>) -> Option<&'static str> {
     if claim.task_is_condition && repeats(claim.chosen, claim.task) {
         return Some("it repeats the task: what it advises is what was asked for");
     }
+    if claim.task_is_condition && claim.rejected.is_empty() {
+        return Some(
+            "it repeats the task: nothing but the task tells when it applies, and nothing is rejected",
+        );
+    }
     None
+}
+
+/// Why nothing that a run did can be advised; `None`: it can.
+pub(crate) fn doubt(evaluation: &Evaluation) -> Option<String> {
+    if let Some(contradiction) = evaluation.contradictions.first() {
+        return Some(format!(
+            "how the run ended is in doubt, so what it did cannot be advised: {contradiction}"
+        ));
+    }
+    let failed = evaluation.outcome == OutcomeStatus::Failure;
+    failed.then(|| "the run failed, so what it did cannot be advised".to_owned())
+}
+
+/// Letters by which a condition can be told: those of names that differ from run to run, and of mere
+/// prepositions, say nothing.
+fn says(condition: &str) -> usize {
+    const LINKS: [&str; 14] = [
+        "since", "when", "after", "before", "until", "from", "with", "for", "the", "at", "on", "in", "of",
+        "to",
+    ];
+    let normal = signature::normalise(condition);
+    let named =
+        normal.split('<').flat_map(|p| p.split_once('>').map_or(p, |(_, after)| after).split_whitespace());
+    let bare = named.map(|w| w.trim_matches(|c: char| !c.is_alphanumeric()));
+    let telling = bare.filter(|w| !LINKS.contains(&w.to_lowercase().as_str()));
+    telling.flat_map(str::chars).filter(|c| c.is_alphabetic()).count()
 }
 
 /// A concrete action: a call, a command, something by its name; not a mere exhortation.
@@ -145,6 +176,7 @@ mod tests {
     #[case("the pod restarts", "make sure everything is properly set up", Some("no action"))]
     #[case("12 / 3", "chmod 640 /srv/key", Some("no condition"))]
     #[case("", "chmod 640 /srv/key", Some("no condition"))]
+    #[case("When … since .", "chmod 640 /srv/key", Some("no condition"))]
     fn vague_advice_is_told_from_concrete(
         #[case] condition: &str,
         #[case] chosen: &str,
@@ -161,7 +193,9 @@ mod tests {
         let restart = Claim { condition: same.task, chosen: "restart(service=web, host=host-7)", ..same };
         assert!(lacks(&restart).unwrap().starts_with("it repeats the task"));
         let more = Claim { chosen: "drain(node=host-7), then restart(web)", ..restart };
-        assert_eq!(lacks(&more), None);
+        assert!(lacks(&more).unwrap().starts_with("it repeats the task"), "it rejects nothing");
+        let rejected = ["reload(web)".to_owned()];
+        assert_eq!(lacks(&Claim { rejected: &rejected, ..more }), None);
         assert!(repeats("重启网关服务", "请重启网关服务"));
         assert!(!repeats("清理网关日志", "请重启网关服务"));
     }
