@@ -147,7 +147,9 @@ impl Judges {
         };
         // Hours, until a budget is renewed, are not worth waiting for while the slice can stand in.
         let patient = |after: &Duration| !self.settings.fall_back || *after <= PATIENCE;
+        let last = asked.looks == 0;
         match after.filter(patient) {
+            Some(_) if last && self.settings.fall_back => Err(Unjudged::Never { reason }),
             Some(after) if asked.looks < self.settings.model_attempts => {
                 Err(Unjudged::Later { reason, after })
             }

@@ -188,6 +188,19 @@ async fn a_dry_run_says_why_the_model_does_not_judge() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_does_not_wait_for_a_model_when_the_slice_stands_in() {
+    let llm = Arc::new(ScriptedLlm::answering(|_| Err(away(Duration::from_secs(60)))));
+    let house = house(EvaluatorSettings::default(), llm.clone()).await;
+    for choice in [Choice::Llm, Choice::Both] {
+        let found = dry_run(&house, &incident("j-9"), choice, 0).await.unwrap().evaluation.unwrap();
+        assert_eq!(found.judge, hindsight_judge::SLICE_JUDGE);
+        assert!(found.judging.unwrap().fallback.contains("it restarts"));
+    }
+    assert_eq!(asked(&llm), 2, "asked once each");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_the_model_tells_is_kept_when_the_run_bears_it_out() {
     let llm = Arc::new(ScriptedLlm::answering(|r| {
         if r.user.contains("Label the steps: ") {

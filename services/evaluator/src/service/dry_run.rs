@@ -57,7 +57,7 @@ fn asked(request: &EvaluateRequest) -> Result<Asked, Invalid> {
         n if n <= MOST_JUDGEMENTS => Some(n),
         n => return Err(Invalid::new("judgements", format!("is {n}; at most {MOST_JUDGEMENTS} are made"))),
     };
-    Ok(Asked { judge: judge_choice_from_proto(request.judge)?, judgements, looks: 1 })
+    Ok(Asked { judge: judge_choice_from_proto(request.judge)?, judgements, looks: 0 })
 }
 
 /// Who asks for a dry run decides himself whether to ask again later.
