@@ -70,7 +70,7 @@ impl<'a> Grounds<'a> {
         if !self.was_seen(claim.condition) {
             return Some("no condition: what it names was not seen in the run".to_owned());
         }
-        self.from_elsewhere(claim)
+        self.only_read(claim)
             .or_else(|| self.not_done(claim.chosen))
             .or_else(|| self.takes_away(claim.chosen))
             .or_else(|| negates(claim).then(|| "its advice warns of what it chose".to_owned()))
@@ -138,7 +138,7 @@ impl<'a> Grounds<'a> {
 
     /// A name that the agent only read is not its own: the text it stands in may have been written to be
     /// advised. The condition may be quoted, but no address in it.
-    fn from_elsewhere(&self, claim: &Advice<'_>) -> Option<String> {
+    fn only_read(&self, claim: &Advice<'_>) -> Option<String> {
         let own = |name: &str| {
             let stated = [&self.t.task_description, &self.t.outcome.conclusion];
             let steps = self.t.steps.iter().flat_map(|s| [&s.action_name, &s.action_detail, &s.reflection]);
