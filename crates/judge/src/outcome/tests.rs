@@ -78,6 +78,15 @@ fn trouble_that_is_gone_after_the_last_change_speaks_for_success_and_trouble_tha
 #[case("还是不行，依然报错", OutcomeStatus::Failure)]
 #[case("That's wrong, I asked for the 12th", OutcomeStatus::Failure)]
 #[case("It is not fixed now", OutcomeStatus::Failure)]
+#[case("现在正常了吗？我这边打不开", OutcomeStatus::Failure)]
+#[case("现在正常了吗？", OutcomeStatus::Unknown)]
+#[case("没有问题了，谢谢", OutcomeStatus::Success)]
+#[case("好了，谢谢！", OutcomeStatus::Success)]
+#[case("还没好，太好了是不可能的", OutcomeStatus::Failure)]
+#[case("not bad, works for me", OutcomeStatus::Success)]
+#[case("no problem, everything is fine now", OutcomeStatus::Success)]
+#[case("great, now it is broken even more", OutcomeStatus::Failure)]
+#[case("It works now?", OutcomeStatus::Unknown)]
 #[case("Thanks, bye", OutcomeStatus::Unknown)]
 #[case("Which one?", OutcomeStatus::Unknown)]
 fn the_user_has_a_word(#[case] words: &str, #[case] expected: OutcomeStatus) {
@@ -85,6 +94,20 @@ fn the_user_has_a_word(#[case] words: &str, #[case] expected: OutcomeStatus) {
         run("Repair my login").call("reset_login", r#"{"user":"ana"}"#, "ok").says("I did it.").user(words),
     );
     assert_eq!(settled(&t), expected, "{:?}", infer(&t));
+}
+
+#[rstest]
+#[case("The first one works, the second one does not.", true)]
+#[case("The first one fails but the other works.", true)]
+#[case("第一个好了，第二个还是打不开", true)]
+#[case("The first one works, the second one does too.", false)]
+#[case("第一个好了，第二个也好了", false)]
+fn a_user_for_whom_one_thing_works_and_another_does_not_says_partly(
+    #[case] words: &str,
+    #[case] partly: bool,
+) {
+    let outcome = infer(&unknown(run("Repair both").call("reset_both", "{}", "ok").user(words)));
+    assert_eq!(outcome.status == OutcomeStatus::Partial, partly, "{outcome:?}");
 }
 
 #[test]

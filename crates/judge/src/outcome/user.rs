@@ -1,6 +1,9 @@
 //! What the user says of the result, after the agent's last act.
 
+use std::sync::LazyLock;
+
 use hindsight_types::{ActionType, EvidenceSource, OutcomeStatus};
+use regex::Regex;
 
 use crate::signature::head;
 
@@ -30,12 +33,18 @@ const CONFIRMS: &[&str] = &[
     "all good now",
     "lgtm",
     "confirmed",
+    "works for me",
+    "not bad",
+    "everything is fine",
+    "all fine now",
+    "is fine now",
+    "没有问题",
+    "没问题",
     "解决了",
     "可以了",
     "好用了",
     "正常了",
     "恢复了",
-    "没问题了",
     "搞定了",
     "就是这个",
     "正是我要的",
@@ -76,6 +85,11 @@ const CORRECTS: &[&str] = &[
     "that is not right",
     "you broke",
     "made it worse",
+    "even worse",
+    "worse than before",
+    "is broken",
+    "it's broken",
+    "now broken",
     "why did you",
     "i didn't ask",
     "i did not ask",
@@ -96,6 +110,16 @@ const CORRECTS: &[&str] = &[
     "错了",
     "不是我要的",
     "更糟",
+    "更严重",
+    "打不开",
+    "用不了",
+    "连不上",
+    "登不上",
+    "进不去",
+    "访问不了",
+    "无法访问",
+    "无法打开",
+    "无法登录",
     "撤销",
     "还没好",
     "没有恢复",
@@ -127,11 +151,13 @@ pub(super) fn find(acts: &[Act<'_>], chinese: bool) -> Option<Finding> {
 fn of_words(act: &Act<'_>, chinese: bool) -> Option<Finding> {
     let said = head(&act.step.action_detail, 2_000).to_lowercase();
     let has = |list: &[&str]| list.iter().any(|w| holds(&said, w));
-    let (verdict, weight, what) = if has(PARTLY) && !said.contains('?') && !said.contains('？') {
+    let confirms = CONFIRMS.iter().any(|w| states(&said, w)) || matches(&WELL, &said);
+    let part = has(PARTLY) || MIXED.iter().any(|mixed| matches(mixed, &said));
+    let (verdict, weight, what) = if part && !said.contains('?') && !said.contains('？') {
         (OutcomeStatus::Partial, 1.5, ["the user says it is partly done", "用户说只完成了一部分"])
     } else if has(CORRECTS) {
         (OutcomeStatus::Failure, 1.8, ["the user says it is wrong or still so", "用户说不对或仍未解决"])
-    } else if has(CONFIRMS) {
+    } else if confirms {
         (OutcomeStatus::Success, 1.8, ["the user confirms the result", "用户确认了结果"])
     } else if has(THANKS) {
         (OutcomeStatus::Success, 0.1, ["the user gives thanks", "用户致谢"])
@@ -140,6 +166,31 @@ fn of_words(act: &Act<'_>, chinese: bool) -> Option<Finding> {
     };
     let detail = words::at(what[usize::from(chinese)], act.step.step_index, chinese);
     Some(act.shows(EvidenceSource::User, verdict, weight, detail))
+}
+
+/// `好了` by itself; in 太好了 and 好了吗 it says something else.
+static WELL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[，。！、；,.!;\s]|现在|已经|都|终于|全)好了(?:[，。！、；,.!;\s]|$)").ok()
+});
+/// One thing works and another does not, in one sentence.
+static MIXED: LazyLock<[Option<Regex>; 3]> = LazyLock::new(|| {
+    [
+        r"\b(?:first|one|some|former)\b[^.!?\n]{0,40}\b(?:works?|is fine|are fine|is ok)\b[^.!?\n]{0,20}\b(?:second|third|last|other|others|rest|latter)\b[^.!?\n]{0,30}(?:\bnot\b|n't\b|\bfails?\b|\bbroken\b|\bwrong\b)",
+        r"\b(?:first|one|some|former)\b[^.!?\n]{0,30}(?:\bnot\b|n't\b|\bfails?\b|\bbroken\b)[^.!?\n]{0,20}\b(?:second|third|last|other|others|rest|latter)\b[^.!?\n]{0,30}\b(?:works?|do|does|is fine|are fine|is ok)[.!]?\s*$",
+        r"(?:第一|前一|一个|有的|有些)[^。！？\n]{0,10}(?:好了|可以|正常|行了|没问题)[^。！？\n]{0,4}(?:第二|第三|后一|另一|其他|其余|有的|有些)[^。！？\n]{0,10}(?:不行|不能|不可以|不对|没好|没有好|报错|打不开|还是|失败)",
+    ]
+    .map(|p| Regex::new(p).ok())
+});
+
+fn matches(pattern: &Option<Regex>, said: &str) -> bool {
+    pattern.as_ref().is_some_and(|r| r.is_match(said))
+}
+
+/// Whether a text states a phrase, and does not only ask for it: 现在正常了吗？, `it works now?`
+fn states(said: &str, phrase: &str) -> bool {
+    let sentences = said.split_inclusive(['.', '!', '?', '\n', '。', '！', '？']);
+    let asks = |s: &str| s.contains('吗') || s.ends_with(['?', '？']);
+    sentences.filter(|s| !asks(s)).any(|s| holds(s, phrase))
 }
 
 /// Whether a text holds a phrase that is not denied just before it: `not resolved now`, `没有解决了`.

@@ -101,7 +101,10 @@ impl Book {
             let same = match view.effect {
                 Effect::Write(WriteKind::Act | WriteKind::Change) => quiet,
                 Effect::Write(_) => quiet || untouched,
-                _ => (quiet || untouched) && view.result == views[*before].result,
+                // Trouble that a change left as it was is what the look was for.
+                _ => {
+                    (quiet || (untouched && view.troubles.is_empty())) && view.result == views[*before].result
+                }
             };
             if same {
                 return Some(Fate::Repeats(*before));

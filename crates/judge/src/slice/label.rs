@@ -150,9 +150,11 @@ impl Judge<'_, '_> {
         Some(match stale_since {
             Some(since) if self.went_wrong() => {
                 let since = self.named(since);
-                let why = format!(
-                    "goes on with what had brought nothing new since {since}, and the run went wrong"
-                );
+                let end = match self.case.ending.status {
+                    OutcomeStatus::Failure => ", and the run went wrong",
+                    _ => ", and no result is known to have come of it",
+                };
+                let why = format!("goes on with what had brought nothing new since {since}{end}");
                 Verdict::new(StepLabel::Misleading, 0.65, why)
             }
             _ => Verdict::new(

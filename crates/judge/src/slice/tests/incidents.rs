@@ -111,3 +111,27 @@ fn the_order_of_independent_reads_changes_no_label() {
     }
     assert_eq!(labels(&t), expected.iter().collect::<String>());
 }
+
+/// A check that shows the same trouble after a change shows that the change did not help.
+#[test]
+fn a_check_after_a_change_is_no_repetition_though_it_shows_the_same() {
+    let bare = |task: &str, bad: &str, good: &str, done: &str| {
+        run(task)
+            .call("shell", r#"{"command":"curl -s http://api/login"}"#, bad)
+            .call("shell", r#"{"command":"systemctl restart api"}"#, "")
+            .call("shell", r#"{"command":"curl -s http://api/login"}"#, bad)
+            .call("shell", r#"{"command":"sed -i s/8081/8080/ /etc/api.conf && systemctl restart api"}"#, "")
+            .call("shell", r#"{"command":"curl -s http://api/login"}"#, good)
+            .says(done)
+            .succeeded()
+    };
+    for t in [
+        bare("The login is down", "500", "200", "The port in /etc/api.conf was wrong."),
+        bare("The login is down", "HTTP/1.1 502 Bad Gateway", "HTTP/1.1 200 OK", "The port was wrong."),
+        bare("登录接口不可用", r#"{"status":"DOWN"}"#, r#"{"status":"UP"}"#, "端口配错了。"),
+    ] {
+        assert!(!rationale(&t, 2).contains("nothing had changed"), "{}", rationale(&t, 2));
+        assert_eq!(&labels(&t)[1..2], "R", "{}", rationale(&t, 1));
+        assert_eq!(&labels(&t)[3..], "NNN");
+    }
+}
