@@ -93,7 +93,7 @@ impl<'a> Grounds<'a> {
         }
         let named = idle.into_iter().find(|c| {
             let changes = effect::classify(c.of.step).is_write();
-            changes && c.words.len() > 1 && share(&c.words, &told) >= 1.0
+            changes && told_of(c, &told)
         })?;
         let step = named.of.step.step_index;
         Some(format!(
@@ -181,6 +181,17 @@ fn done(j: &Judged<'_>) -> String {
     let arguments = canon::arguments(&j.step.action_detail);
     let values = canon::values(&j.step.action_detail, arguments.as_ref());
     format!("{} {values}", j.step.action_name)
+}
+
+/// Whether all words of a call were told; a shell goes without saying.
+fn told_of(call: &Call<'_>, told: &HashSet<String>) -> bool {
+    let step = call.of.step;
+    let arguments = canon::arguments(&step.action_detail);
+    let mut named = call.words.clone();
+    if effect::runs_command(&step.action_name, arguments.as_ref()) {
+        named = words(&canon::values(&step.action_detail, arguments.as_ref()));
+    }
+    named.len() > 1 && share(&named, told) >= 1.0
 }
 
 /// How much a part and a call have in common; of calls that are alike the one that was needed.

@@ -68,7 +68,7 @@ fn a_lesson_that_is_vague_or_invented_is_listed_with_its_reason(
 #[case(json!({"summary": "磁盘已经清理", "lessons": []}), "the summary is not in the language")]
 #[case(json!({"summary": "It fixed host-99.", "lessons": []}), "the summary names `host-99`")]
 #[case(
-    json!({"summary": "A docker restart of payment-api through the shell fixed it.", "lessons": []}),
+    json!({"summary": "docker restart payment-api fixed everything.", "lessons": []}),
     "the summary tells of step 1"
 )]
 #[case(json!({"lessons": []}), "it does not have the shape")]
