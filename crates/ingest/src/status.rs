@@ -70,6 +70,28 @@ static COMMAND_READS: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)(?:^|[|;&(]|\x22:\s*\x22)\s*(?:sudo\s+)?(?:[\w./-]+\s+)?(?:logs?|journalctl|tail|head|cat|less|grep|rg|dmesg|search\w*|events?|history|read|view|open|日志)(?:$|[\s_./:\x22'-])",
     )
 });
+/// A call that shows what is stored: what stands in its result happened elsewhere. A log by the tool's name…
+static LOG_TOOL: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"(?i)(?:^|[\s_./-])(?:logs?|journal(?:ctl)?|dmesg|describe)(?:$|[\s_./-])|日志")
+});
+/// …or a command whose program, or its sub-command, shows. One that only pipes into `tail` is none.
+static SHOWS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(concat!(
+        r"(?i)^\s*(?:\{\s*\x22\w+\x22:\s*\x22)?\s*(?:sudo\s+)?(?:",
+        r"(?:journalctl|tail|head|cat|less|dmesg)\b",
+        r"|[\w./-]+\s+(?:-{1,2}[\w-]+(?:[ =][\w./-]+)?\s+)*(?:logs?|describe|get|status|show|inspect|events?|history)\b)",
+    ))
+});
+/// What a tool that shows says of itself: that it could not.
+static OWN: LazyLock<Regex> = LazyLock::new(|| {
+    compile(concat!(
+        r"(?i)^\s*(?:error from server\b|error response from daemon\b|error executing\b|error:? (?:no such|the server|you must|unknown|resource)",
+        r"|(?:-?bash|sh|zsh|/bin/\w+|sudo|cat|tail|head|less|journalctl|dmesg|kubectl|docker|git|systemctl|unit)\b.{0,200}(?:not found|no such|denied|cannot|could ?n.t|failed to|unknown|not be found|is not)",
+        r"|fatal: |.{0,200}(?:no such file or directory|command not found|permission denied)\s*$|no such (?:file|container|object|pod)",
+        r"|(?:the )?(?:request|connection) to the server\b|unable to connect to the server\b|no resources found\b",
+        r"|(?:文件不存在|没有权限|权限不足|未找到|找不到))",
+    ))
+});
 
 /// A tool that changes something, by its name.
 static ACTS: LazyLock<Regex> = LazyLock::new(|| {
@@ -96,11 +118,30 @@ pub fn infer(step: &Step) -> StepStatus {
     let reads = READS.is_match(step.action_name.as_bytes())
         || COMMAND_READS.is_match(first_line(&step.action_detail).as_bytes());
     let acts = ACTS.is_match(step.action_name.as_bytes());
-    match json(text, acts).or_else(|| exit_code(text)) {
+    let name = step.action_name.to_lowercase();
+    let about = reads && ["error", "exception", "错误", "异常"].iter().any(|w| name.contains(w));
+    let answer = json(text, acts, about);
+    if answer.is_none() && shows(step) {
+        return of(says_itself(text));
+    }
+    match answer.or_else(|| exit_code(text)) {
         Some(status) => status,
         None if reports_error(text, reads) => StepStatus::Error,
         None => StepStatus::Ok,
     }
+}
+
+/// Whether the call shows what happened elsewhere, as a log does.
+fn shows(step: &Step) -> bool {
+    LOG_TOOL.is_match(step.action_name.as_bytes())
+        || SHOWS.is_match(first_line(&step.action_detail).as_bytes())
+}
+
+/// Whether a tool that shows had nothing to show: it says so in few lines, or ended without any.
+fn says_itself(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).take(4).collect();
+    let own = lines.len() <= 3 && lines.iter().any(|l| OWN.is_match(head(l, 400).as_bytes()));
+    own || http_failed(text) || (lines.len() == 1 && exit_code(text) == Some(StepStatus::Error))
 }
 
 /// The line that names the command: what an edit writes, or a script goes on with, is no sign of reading.
@@ -115,8 +156,9 @@ fn of(failed: bool) -> StepStatus {
 }
 
 /// The answer of an API that says itself how it went. The status of a thing that was looked up, a pipeline
-/// that failed, say, tells nothing of the call; of a call that acts on the thing, it is how that went.
-fn json(text: &str, acts: bool) -> Option<StepStatus> {
+/// that failed, say, tells nothing of the call; of a call that acts on the thing, it is how that went. Errors
+/// are what a call asked for that is `about` them.
+fn json(text: &str, acts: bool, about: bool) -> Option<StepStatus> {
     if text.len() > JSON_BYTES || !text.starts_with('{') {
         return None;
     }
@@ -128,6 +170,7 @@ fn json(text: &str, acts: bool) -> Option<StepStatus> {
         let key = key.to_ascii_lowercase().replace(['_', '-'], "");
         let said = match key.as_str() {
             "exitcode" | "returncode" | "rc" => value.as_i64().map(|c| c != 0),
+            "errors" | "exceptions" | "错误" if about => None,
             "error" | "errors" | "exception" | "errormessage" | "iserror" | "错误" => {
                 Some(is_something(value))
             }

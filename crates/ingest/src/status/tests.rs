@@ -96,6 +96,40 @@ fn the_status_of_a_thing_is_that_of_the_call_only_where_the_call_acts_on_it() {
 }
 
 #[test]
+fn a_failure_that_was_asked_for_is_content_and_only_the_readers_own_is_its_failure() {
+    for (name, detail, shown) in [
+        (
+            "shell",
+            "kubectl logs web-1",
+            "Error: cannot find module \"left-pad\"\n    at Module._resolve\nexit code 1",
+        ),
+        ("shell", r#"{"command":"kubectl -n shop logs web-1"}"#, "Error: db away"),
+        ("shell", "kubectl describe pod web-1", "Last State: Terminated\n  Reason: Error\n  Exit Code: 1"),
+        ("shell", "sudo systemctl status web", "web.service: failed with exit code 1"),
+        ("get_log", r#"{"job":"etl"}"#, "错误：连接 10.0.0.5:3306 被拒绝\n任务失败，退出码：1"),
+        ("查看日志", "{}", "错误：连接被拒绝"),
+        ("search_errors", r#"{"q":"errors"}"#, r#"{"errors":[{"code":500,"message":"x"}],"count":1}"#),
+    ] {
+        assert_eq!(status(name, detail, shown), StepStatus::Ok, "{name} {detail} {shown}");
+    }
+    for (name, detail, own) in [
+        ("shell", "kubectl logs web-1", "Error from server (NotFound): pods \"web-1\" not found"),
+        ("shell", "kubectl get pods", "error: the server doesn't have a resource type \"pod2\""),
+        ("shell", "cat /etc/app.yml", "cat: /etc/app.yml: No such file or directory"),
+        ("shell", "kubectl logs web-1", "bash: kubectl: command not found"),
+        ("shell", "cat /root/key", "cat: /root/key: Permission denied\nexit code: 1"),
+        ("shell", "docker inspect web", "Error: No such object: web"),
+        ("shell", "git show abc", "fatal: bad object abc"),
+        ("shell", "cargo test 2>&1 | tail -20", "test result: FAILED\nexit code 101"),
+        ("search_orders", "{}", r#"{"errors":[{"message":"bad query"}]}"#),
+        ("get_order", "{}", "Error: order not found"),
+        ("get_log", "{}", "找不到任务 etl"),
+    ] {
+        assert_eq!(status(name, detail, own), StepStatus::Error, "{name} {detail} {own}");
+    }
+}
+
+#[test]
 fn only_tool_calls_are_judged_and_a_stated_status_stays() {
     let mut s = testing::step(0);
     s.observation = "Error: x".to_owned();
