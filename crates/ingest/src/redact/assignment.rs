@@ -261,22 +261,21 @@ fn line_end(rest: &str) -> Option<usize> {
     escaped(&rest[carriage..], b'n').map(|end| carriage + end)
 }
 
-/// A YAML value that stands alone below its name: one word, or a quoted text, indented deeper.
+/// A value that stands alone below its name, indented deeper: one word, or in YAML also a quoted text.
 fn on_next_line(input: &str, lead: usize, line: usize, class: Class) -> Option<Value> {
     let escaped = !input[..line].ends_with('\n');
     let indent = if escaped { 0 } else { indent_of(&input[line_start(input, lead)..]) };
     let start = line + indent_of(&input[line..]);
-    if start - line <= indent || !(escaped || begins_line(input, lead)) || line_end(&input[start..]).is_some()
-    {
+    if start - line <= indent || line_end(&input[start..]).is_some() {
         return None;
     }
     let value = Value::read(input, start, start, false, class)?;
     let word = input.get(value.start..value.end)?;
     let after = input.as_bytes().get(value.end);
-    let alone = matches!(after, None | Some(b'\r' | b'\n' | b'\\' | b'"' | b'\''));
-    let is_value =
-        value.quoted || alone && !word.contains(' ') && has_odd_character(word) && !word.ends_with(':');
-    is_value.then_some(value)
+    let alone = value.quoted || matches!(after, None | Some(b'\r' | b'\n' | b'\\' | b'"' | b'\''));
+    let is_word = !word.contains([' ', '`']) && !word.contains("://") && !word.ends_with(':');
+    let yaml = value.quoted && (escaped || begins_line(input, lead));
+    (yaml || alone && is_word && has_odd_character(word)).then_some(value)
 }
 
 fn indent_of(line: &str) -> usize {

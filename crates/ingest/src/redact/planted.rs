@@ -109,7 +109,7 @@ fn every_rule_holds_in_every_place() {
     );
 }
 
-const CONTEXTS: usize = 56;
+const CONTEXTS: usize = 57;
 
 /// Where a password stands that shows only by its surroundings; besides those in `tests`.
 fn with_password(p: &str, at: usize) -> String {
@@ -173,6 +173,7 @@ fn with_password(p: &str, at: usize) -> String {
         52 => format!("PRIVATE-TOKEN: {p}"),
         53 => format!("curl -H 'X-My-Own-Auth: {p}' https://example.com"),
         54 => format!("{{\"headers\": {{\"X-Hub-Secret\": \"{p}\", \"x-functions-key\": \"{p}\"}}}}"),
+        55 => format!("2026-01-02 ERROR bad entry password:\n    {p}\nin db.yaml"),
         _ => format!("{{\"key\":\"DB_PASSWORD\",\"value\":\"{p}\"}}"),
     }
 }

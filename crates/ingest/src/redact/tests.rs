@@ -158,6 +158,7 @@ fn what_identifies_things_survives() {
         "properties:\n  password:\n    type: string\n  token:\n    description: a token",
         "Password:\n  - at least 8 letters\nPassword:\n\n  12 files",
         "password:\nuser1: bob",
+        "To reset your password:\n  https://example.com/reset\nOr choose a new password:\n  in the settings",
         "X-Request-Id: 3f2504e0-4f89-11d3\nX-Forwarded-For: 10.0.0.7\nX-Cache-Key: product-list",
         "fe80:0:5432:1:2\n10.0.0.7:5432 -> 10.0.0.8:5432\napp.log:5432: error: boom\n0.0.0.0:5432->5432/tcp",
         "{\"auth\":\"scram-sha-256\",\"auths\":3}",
