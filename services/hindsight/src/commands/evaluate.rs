@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use hindsight_client::Client;
 use hindsight_codec::{judge_choice_to_proto, trajectory_to_proto};
+use hindsight_ingest::redact;
 use hindsight_proto::{
     common::v1::Trajectory,
     evaluator::v1::{EvaluateRequest, EvaluateResponse},
@@ -48,18 +49,26 @@ pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
         .with_client(|client| async move {
             let client = client.with_deadline(DEADLINE);
             let mut end = End::default();
+            let mut file = String::new();
             while let Some(read) = reads.next().await {
                 let run = match read {
-                    Read::Run(run) => trajectory_to_proto(&run),
+                    Read::Run(mut run) => {
+                        redact::trajectory(&mut run);
+                        trajectory_to_proto(&run)
+                    }
                     Read::Broken(e) => {
-                        end.broken(ui, &e.to_string());
+                        end.broken(ui, &import::Broken::from(e).told(&file));
                         continue;
                     }
                     Read::Unreadable(e) => {
-                        end.broken(ui, &e);
+                        end.broken(ui, &format!("{file}: {e}"));
                         continue;
                     }
-                    Read::File { .. } | Read::Format(_) | Read::End(_) => continue,
+                    Read::File { path } => {
+                        file = path;
+                        continue;
+                    }
+                    Read::Format(_) | Read::End(_) => continue,
                 };
                 let request = EvaluateRequest { trajectory: Some(run.clone()), judge, judgements };
                 end.judged(ui, full, &run, &ask(&client, request).await?)?;

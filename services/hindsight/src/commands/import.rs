@@ -18,7 +18,7 @@ use crate::{context::Context, ui::Ui};
 
 pub(crate) use files::Read;
 pub(crate) use progress::Progress;
-pub(crate) use report::Report;
+pub(crate) use report::{Broken, Report};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

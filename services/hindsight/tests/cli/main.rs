@@ -1,6 +1,7 @@
 //! The built binary from end to end.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod evaluate;
 mod letters;
 mod memory;
 mod process;

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use hindsight_import::RecordError;
 use hindsight_wiring::code;
 use serde::Serialize;
 
@@ -43,6 +44,20 @@ pub(crate) struct Broken {
     pub reason: String,
 }
 
+impl Broken {
+    /// Where it stands and what is wrong with it.
+    pub(crate) fn told(&self, path: &str) -> String {
+        let element = self.element.map(|i| format!(" (element {i})")).unwrap_or_default();
+        format!("{path}:{}{element}: {}", self.line, self.reason)
+    }
+}
+
+impl From<RecordError> for Broken {
+    fn from(e: RecordError) -> Self {
+        Self { line: e.line, element: e.element, reason: e.reason }
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Changed {
     pub trace_id: String,
@@ -67,9 +82,7 @@ impl Report {
         let Some(file) = self.files.last_mut() else { return };
         match read {
             Read::Format(name) => file.format = Some(name),
-            Read::Broken(e) => {
-                file.broken.push(Broken { line: e.line, element: e.element, reason: e.reason });
-            }
+            Read::Broken(e) => file.broken.push(e.into()),
             Read::Unreadable(reason) => file.error = Some(reason),
             Read::End(records) => {
                 file.records = records;
@@ -109,9 +122,7 @@ impl Report {
                 let _ = writeln!(text, "{} {}: {reason}", Style::Red.paint("unreadable"), file.path);
             }
             for b in &file.broken {
-                let element = b.element.map(|i| format!(" (element {i})")).unwrap_or_default();
-                let broken = Style::Red.paint("broken");
-                let _ = writeln!(text, "{broken} {}:{}{element}: {}", file.path, b.line, b.reason);
+                let _ = writeln!(text, "{} {}", Style::Red.paint("broken"), b.told(&file.path));
             }
         }
         for c in &self.changed {
