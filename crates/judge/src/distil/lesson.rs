@@ -118,7 +118,9 @@ fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation, wording: Wording) 
         .unwrap_or(Cow::Borrowed(&t.task_description));
     let last: Vec<Judged<'a>> = writes.iter().rev().take(3).rev().copied().collect();
     let chosen = pattern::steps(&last, wording);
-    let rejected = rejected(&all);
+    let mut rejected = rejected(&all);
+    // What failed at first and was part of the way later is not to be left out.
+    rejected.retain(|r| last.iter().all(|j| phrase::call(j.step, 120) != *r));
     Some(Draft {
         advice: wording.advice(&wording.condition(&symptom, t), &chosen, rejected.first()),
         rationale: first.verdict.rationale.clone(),

@@ -230,3 +230,23 @@ fn the_task_is_told_once_and_with_its_times() {
     assert_eq!(lesson.situation, t.task_description);
     assert!(lesson.advice.contains("since 10:00."), "{}", lesson.advice);
 }
+
+#[test]
+fn what_is_part_of_the_way_is_not_to_be_skipped() {
+    let t = run("Make the service shop start")
+        .call("shell", r#"{"command":"systemctl status shop"}"#, "shop: cannot read /srv/shop.key")
+        .fails(
+            "shell",
+            r#"{"command":"systemctl restart shop"}"#,
+            "Error: job for shop failed, cannot read /srv/shop.key",
+        )
+        .call("shell", r#"{"command":"chmod 640 /srv/shop.key"}"#, "")
+        .call("shell", r#"{"command":"systemctl restart shop"}"#, "shop restarted")
+        .call("shell", r#"{"command":"systemctl status shop --full"}"#, "shop: active, listening on 8080")
+        .says("shop is active: I corrected the mode of /srv/shop.key.")
+        .succeeded();
+    let d = distilled(&t);
+    let [lesson, ..] = d.lessons.as_slice() else { panic!("{:?}", d.rejected) };
+    assert!(lesson.basis.chosen.contains("systemctl restart shop"), "{}", lesson.advice);
+    assert!(!lesson.advice.contains("Skip"), "{}", lesson.advice);
+}
