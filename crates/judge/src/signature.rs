@@ -36,7 +36,8 @@ static TROUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static NONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?ix)\b(0|no|zero|without(\ any)?)\s+(\w+\s+)?(fail(ed|ures?|ing)?|errors?|exceptions?|rejected|conflicts?)\b
-        |\b(fail(ed|ures?)|errors?|exceptions?)\s*[:=]\s*0\s*([,;)]|$)
+        |\b\w*(fail(ed|ures?)|errors?|exceptions?)\s*[:=]\s*(0|none|null|nil)\s*([,;)]|$)
+        |^\s*\w+_(errors?|exceptions?|failures?)\s*[:=]\s*$
         |(没有|未见|无|(^|\D)0\s?[个次条项]?)(任何)?(错误|失败|异常|告警|报错)|(错误|失败|异常|告警|报错)数?\s*[:：]\s*0(\D|$)",
     )
     .ok()

@@ -81,7 +81,13 @@ fn compiled(patterns: &[&str]) -> Vec<Regex> {
 
 /// What the last tests of a run say, weaker where the run went on changing things after them.
 pub(super) fn find(acts: &[Act<'_>], chinese: bool) -> Option<Finding> {
-    let (at, suite) = acts.iter().enumerate().rev().find_map(|(at, a)| Some((at, of_step(a.step)?)))?;
+    let last = acts.iter().enumerate().rev().find_map(|(at, a)| Some((at, of_step(a.step)?)));
+    let Some((at, suite)) = last else {
+        let act = acts.iter().rfind(|a| a.is_call() && found_none(&a.step.observation))?;
+        let what = ["its test run found no tests", "测试没有真正运行：没有找到用例"][usize::from(chinese)];
+        let detail = words::at(what, act.step.step_index, chinese);
+        return Some(act.shows(EvidenceSource::Judge, OutcomeStatus::Failure, 0.8, detail));
+    };
     let changed = acts[at + 1..].iter().any(changes_what_is_tested);
     let (verdict, weight) = match (suite.failed, changed) {
         (0, false) => (OutcomeStatus::Success, 2.2),
@@ -91,6 +97,20 @@ pub(super) fn find(acts: &[Act<'_>], chinese: bool) -> Option<Finding> {
     };
     let detail = words::at(&told(suite, changed, chinese), acts[at].step.step_index, chinese);
     Some(acts[at].shows(EvidenceSource::TestResult, verdict, weight, detail))
+}
+
+/// A runner that had nothing to run: neither a test that passed nor one that failed.
+fn found_none(printed: &str) -> bool {
+    const NONE: [&str; 6] = [
+        "no tests ran",
+        "no tests found",
+        "no test files",
+        "collected 0 items",
+        "没有找到测试",
+        "未找到测试",
+    ];
+    let lower = crate::signature::head(printed, 2_000).to_lowercase();
+    NONE.iter().any(|none| lower.contains(none))
 }
 
 /// Handing in and cleaning up do not make a test stale; a change does.

@@ -110,6 +110,17 @@ fn a_user_for_whom_one_thing_works_and_another_does_not_says_partly(
     assert_eq!(outcome.status == OutcomeStatus::Partial, partly, "{outcome:?}");
 }
 
+#[rstest]
+#[case("no tests ran in 0.01s", "All tests pass.")]
+#[case("collected 0 items", "All tests pass.")]
+#[case("未找到测试用例", "所有测试都已通过。")]
+fn a_run_of_no_tests_is_no_test_that_passed(#[case] printed: &str, #[case] said: &str) {
+    let t = unknown(run("Make the suite pass").call("shell", "pytest", printed).says(said));
+    let outcome = infer(&t);
+    assert_eq!(outcome.settled(), OutcomeStatus::Unknown, "{outcome:?}");
+    assert!(outcome.evidence.iter().all(|f| f.source != EvidenceSource::TestResult), "{outcome:?}");
+}
+
 #[test]
 fn what_the_user_said_before_the_last_change_is_not_about_it() {
     let t = unknown(

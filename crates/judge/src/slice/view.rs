@@ -67,7 +67,13 @@ impl<'t> View<'t> {
             t.steps.iter().filter_map(|s| s.agent.as_ref()).map(|a| a.as_str()).collect();
         agents.dedup();
         let in_team = agents.len() > 1;
-        t.steps.iter().map(|s| Self { in_team, ..Self::of(s, tokens) }).collect()
+        let mut views: Vec<Self> = t.steps.iter().map(|s| Self { in_team, ..Self::of(s, tokens) }).collect();
+        // Who hands something over and goes on working has done something, and not concluded.
+        let last_call = views.iter().rposition(Self::is_tool).unwrap_or(0);
+        for view in views[..last_call].iter_mut().filter(|v| v.effect == Effect::Finish) {
+            view.effect = Effect::Write(WriteKind::Create);
+        }
+        views
     }
 
     fn of(step: &'t Step, tokens: &mut Tokens) -> Self {

@@ -249,6 +249,16 @@ fn handing_over_concludes_a_run() {
     assert_eq!(labels(&t.failed()), "MM");
 }
 
+#[test]
+fn handing_over_in_the_middle_is_an_act() {
+    let t = run("Kim cannot log in")
+        .call("get_user", r#"{"user":"kim"}"#, r#"{"user":"kim","state":"locked"}"#)
+        .call("escalate", r#"{"to":"L2","user":"kim"}"#, "ok")
+        .call("get_user", r#"{"user":"kim"}"#, r#"{"user":"kim","state":"active"}"#)
+        .says("Kim can log in again.");
+    assert_eq!(&labels(&t.succeeded())[1..], "NNN");
+}
+
 /// The next page is another question: whether it was needed may be open, but it repeats nothing.
 #[rstest]
 #[case("list_invoices", "page")]
