@@ -37,7 +37,8 @@ pub(super) fn all(
     };
     let towards = if status == OutcomeStatus::Failure { -(PRIOR + odds) } else { PRIOR + odds };
     let confidence = match status {
-        // Between the two: what speaks for it is that somebody said so.
+        // Between the two: what speaks for it is that somebody said so, and the user knows best.
+        OutcomeStatus::Partial if evidence.first().is_some_and(|f| f.source <= EvidenceSource::User) => 0.7,
         OutcomeStatus::Partial => 0.6,
         _ => probability(towards),
     };
