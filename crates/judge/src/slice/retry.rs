@@ -4,20 +4,24 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::effect;
+
 use super::view::View;
 
 /// Longest result that can say that there is nothing, in bytes.
 const SHORT: usize = 200;
 
-/// Per step, the next call of the same tool with other arguments that went through.
+/// Per step, the next call of the same tool, or of the same program through a shell, with other arguments
+/// that went through.
 pub(super) fn trace(views: &[View<'_>]) -> Vec<Option<usize>> {
-    let mut next: HashMap<&str, usize> = HashMap::new();
+    let mut next: HashMap<String, usize> = HashMap::new();
     let mut out = vec![None; views.len()];
     for (at, view) in views.iter().enumerate().rev().filter(|(_, v)| v.is_tool()) {
-        let after = next.get(view.step.action_name.as_str()).copied();
+        let purpose = effect::purpose(view.step);
+        let after = next.get(&purpose).copied();
         out[at] = after.filter(|a| views[*a].call != view.call);
         if !view.failed() && !is_empty(&view.step.observation) {
-            next.insert(&view.step.action_name, at);
+            next.insert(purpose, at);
         }
     }
     out

@@ -281,3 +281,15 @@ fn pages_of_a_list_are_no_repetition(#[case] tool: &str, #[case] key: &str) {
         assert!(step.label != hindsight_types::StepLabel::Redundant || step.confidence < 0.5, "{step:?}");
     }
 }
+
+#[test]
+fn another_program_in_the_same_shell_is_no_retry() {
+    let t = run("Make the tests of cart pass")
+        .call("bash", "pytest -q", "1 failed, 3 passed\nexit code: 1")
+        .call("bash", "cat cart.py", "def total(items): return sum(items) + 1")
+        .call("bash", "sed -i 's/ + 1//' cart.py", "")
+        .call("bash", "pytest -q", "4 passed")
+        .says("The sum in cart.py was off by one.")
+        .succeeded();
+    assert!(!rationale(&t, 0).contains("other arguments"), "{}", rationale(&t, 0));
+}
