@@ -39,12 +39,26 @@ fn filter_at(filter: Filter, depth: usize) -> Result<EngineFilter, StoreError> {
         return Err(rejected("filter", format_args!("nested deeper than {MAX_DEPTH} levels")));
     }
     let Filter { should, must, must_not, min_should } = filter;
-    Ok(EngineFilter {
+    let filter = EngineFilter {
         should: some_conditions(should, depth)?,
         must: some_conditions(must, depth)?,
         must_not: some_conditions(must_not, depth)?,
         min_should: min_should.map(|min_should| min_should_at(min_should, depth)).transpose()?,
-    })
+    };
+    // The engine looks up what must hold in an index, takes it off the conditions it still has to check, and
+    // takes it off what must not hold as well.
+    Ok(if contradicts_itself(&filter) { nothing() } else { filter })
+}
+
+fn contradicts_itself(filter: &EngineFilter) -> bool {
+    let not: Vec<&EngineCondition> = filter.must_not.iter().flatten().collect();
+    filter.must.iter().flatten().any(|c| not.contains(&c))
+}
+
+/// Matches no point.
+fn nothing() -> EngineFilter {
+    let no_id = EngineCondition::HasId(std::iter::empty::<EngineId>().collect::<EngineHasId>());
+    EngineFilter { must: Some(vec![no_id]), ..EngineFilter::default() }
 }
 
 fn min_should_at(min_should: MinShould, depth: usize) -> Result<EngineMinShould, StoreError> {

@@ -138,6 +138,13 @@ pub async fn combines_conditions(backend: Backend) {
             Filter { must_not: vec![nested(must([lesson(), above(1.0)]))], ..Filter::default() },
             vec![1, 3, 4, 5, 6],
         ),
+        // What contradicts itself matches nothing, on one level or over several.
+        (Filter { must: vec![lesson()], must_not: vec![lesson()], ..Filter::default() }, vec![]),
+        (must([lesson(), nested(Filter { must_not: vec![lesson()], ..Filter::default() })]), vec![]),
+        (
+            Filter { must: vec![nested(must([lesson()]))], must_not: vec![lesson()], ..Filter::default() },
+            vec![],
+        ),
     ];
     for (filter, expected) in cases {
         assert_eq!(found(&backend, &name, filter.clone()).await, BTreeSet::from_iter(expected), "{filter:?}");
