@@ -12,6 +12,7 @@
 //! ```
 
 mod canon;
+mod closing;
 pub mod distil;
 pub mod effect;
 pub mod llm;

@@ -5,6 +5,7 @@ mod normal;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use hindsight_text::truncate_chars;
 use regex::Regex;
 use serde_json::Value;
 
@@ -70,29 +71,35 @@ pub(crate) fn undated(line: &str) -> String {
 /// The line of an observation that says what went wrong: the first that speaks of trouble, of a stack trace
 /// the one that names the error; else the first line. Of JSON, the field.
 pub fn error_message(observation: &str) -> Cow<'_, str> {
-    trouble(observation).or_else(|| lines(observation).into_iter().next()).unwrap_or_default()
+    let lines = lines(observation);
+    let at = of_trouble(&lines).unwrap_or(0);
+    lines.into_iter().nth(at).unwrap_or_default()
 }
 
 /// The first line, or field of JSON, that speaks of trouble; of a stack trace, the line that names the error.
 pub(crate) fn trouble(observation: &str) -> Option<Cow<'_, str>> {
     let lines = lines(observation);
+    let at = of_trouble(&lines)?;
+    lines.into_iter().nth(at)
+}
+
+fn of_trouble(lines: &[Cow<'_, str>]) -> Option<usize> {
     let first = lines.iter().position(|l| is_trouble(l))?;
     let last = |f: fn(&str) -> bool| lines[first..].iter().rposition(|l| f(l)).map(|at| first + at);
-    let at = if lines[first].starts_with("Traceback (most recent call last)") {
+    Some(if lines[first].starts_with("Traceback (most recent call last)") {
         last(is_trouble).unwrap_or(first)
     } else if lines[first].contains("panicked at ") {
         // What it panicked with stands below.
         first + usize::from(lines.len() > first + 1)
     } else {
         last(|l| l.starts_with("Caused by: ")).unwrap_or(first)
-    };
-    lines.into_iter().nth(at)
+    })
 }
 
 /// The lines of a text; of JSON, its fields as `key: value`. Fields that are empty, or say that nothing is
 /// wrong, are left out.
 pub(crate) fn lines(observation: &str) -> Vec<Cow<'_, str>> {
-    let text = head(observation, SEARCHED);
+    let text = truncate_chars(observation, SEARCHED);
     let json = text.len() == observation.len() && text.trim_start().starts_with(['{', '[']);
     if let Some(value) = json.then(|| serde_json::from_str::<Value>(text).ok()).flatten() {
         let mut out = Vec::new();
@@ -144,13 +151,8 @@ fn is_status(key: &str, code: Option<u64>) -> bool {
 
 /// The signature of the error that an observation reports; stable across runs. Empty when there is none.
 pub fn error_signature(observation: &str) -> String {
-    let normal = normalise(head(&error_message(observation), 4 * LONGEST)).to_lowercase();
-    head(&normal, LONGEST).to_owned()
-}
-
-/// At most `n` characters from the start.
-pub(crate) fn head(text: &str, n: usize) -> &str {
-    text.char_indices().nth(n).map_or(text, |(i, _)| &text[..i])
+    let normal = normalise(truncate_chars(&error_message(observation), 4 * LONGEST)).to_lowercase();
+    truncate_chars(&normal, LONGEST).to_owned()
 }
 
 #[cfg(test)]

@@ -74,6 +74,17 @@ impl Viewer {
         Self { tenant, user: None, agent: None, task_type: None }
     }
 
+    /// Who sees what is in this scope.
+    pub fn of_scope(scope: &Scope) -> Self {
+        let viewer = Self::of_tenant(scope.tenant.clone());
+        match scope.visibility.clone() {
+            Visibility::Tenant => viewer,
+            Visibility::User(u) => viewer.with_user(Some(u)),
+            Visibility::Agent(a) => viewer.with_agent(Some(a)),
+            Visibility::Task(t) => viewer.with_task_type(Some(t)),
+        }
+    }
+
     #[must_use]
     pub fn with_user(mut self, user: Option<UserId>) -> Self {
         self.user = user;

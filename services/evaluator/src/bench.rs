@@ -38,7 +38,8 @@ impl Bench {
     /// Judges a complete run and stores what it leaves; says who judged. Everything is written under ids derived
     /// from the run, so an attempt that broke off halfway is completed by the next.
     pub(crate) async fn judge(&self, mut run: Trajectory, asked: Asked) -> Result<String, Broken> {
-        let former = self.store.experience(&viewer(&run.scope), &run.trace_id).await?.map(|e| e.evaluation);
+        let former =
+            self.store.experience(&Viewer::of_scope(&run.scope), &run.trace_id).await?.map(|e| e.evaluation);
         let redacted = tokio::task::spawn_blocking(move || {
             redact::trajectory(&mut run);
             run
@@ -48,7 +49,7 @@ impl Bench {
         let judge = judged.evaluation.judge.clone();
         if let Some(verdict) = &former {
             let (scope, trace_id) = (judged.trajectory.scope.clone(), judged.trajectory.trace_id.clone());
-            let kept = self.store.former_verdicts(&viewer(&scope), &trace_id).await?;
+            let kept = self.store.former_verdicts(&Viewer::of_scope(&scope), &trace_id).await?;
             let mut kept = kept.unwrap_or(FormerVerdicts { trace_id, scope, verdicts: Vec::new() });
             kept.add(verdict.clone());
             self.store.put_former_verdicts(&kept).await?;
@@ -58,16 +59,5 @@ impl Bench {
         let encoded = encode::memories(self.embedder.as_ref(), memories).await?;
         self.store.upsert(&encoded).await?;
         Ok(judge)
-    }
-}
-
-/// Who sees what is in this scope.
-pub(crate) fn viewer(scope: &Scope) -> Viewer {
-    let viewer = Viewer::of_tenant(scope.tenant.clone());
-    match scope.visibility.clone() {
-        Visibility::Tenant => viewer,
-        Visibility::User(u) => viewer.with_user(Some(u)),
-        Visibility::Agent(a) => viewer.with_agent(Some(a)),
-        Visibility::Task(t) => viewer.with_task_type(Some(t)),
     }
 }

@@ -15,11 +15,11 @@ use hindsight_ports::{Bus, Clock, MemoryStore, PageRequest, Queue};
 use hindsight_telemetry::{Label, Metric};
 use hindsight_types::{
     EvaluationRecord, EvaluationState, FAILURES_NAMED, Reevaluation, ReevaluationState, ReevaluationTarget,
-    Scope, TraceId,
+    Scope, TraceId, Viewer,
 };
 
 use crate::{
-    bench::{Bench, viewer},
+    bench::Bench,
     broken::Broken,
     judges::Asked,
     message::{Continued, next_page},
@@ -45,7 +45,7 @@ pub(crate) struct Reevaluations {
 impl Reevaluations {
     /// Brings the job on. `attempt` counts the deliveries of this message.
     pub(crate) async fn page(&self, page: &Continued, attempt: u32) -> Result<(), Broken> {
-        let found = self.store().reevaluation(&viewer(&page.scope), page.id).await?;
+        let found = self.store().reevaluation(&Viewer::of_scope(&page.scope), page.id).await?;
         let mut job =
             found.ok_or_else(|| Broken::Final(format!("re-evaluation {} is not known", page.id)))?;
         if job.state != ReevaluationState::Running || job.page > page.page {
@@ -156,7 +156,7 @@ impl Reevaluations {
     }
 
     async fn judge_again(&self, trace: &TraceId, scope: &Scope, asked: Asked) -> Result<(), Broken> {
-        let Some(record) = self.store().evaluation_record(&viewer(scope), trace).await? else {
+        let Some(record) = self.store().evaluation_record(&Viewer::of_scope(scope), trace).await? else {
             return Err(Broken::Final("it was not judged before".to_owned()));
         };
         let (events, _) = self.bench.events(scope, trace).await?;
@@ -184,7 +184,7 @@ impl Reevaluations {
 
 /// Names a run that failed, if whoever may see the job may see it.
 fn note(job: &mut Reevaluation, trace: &TraceId, scope: &Scope, mut reason: String) {
-    if job.failures.len() < FAILURES_NAMED && viewer(&job.scope).may_see(scope) {
+    if job.failures.len() < FAILURES_NAMED && Viewer::of_scope(&job.scope).may_see(scope) {
         reason.truncate(reason.floor_char_boundary(REASON));
         job.failures.push((trace.clone(), reason));
     }

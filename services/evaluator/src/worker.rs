@@ -12,14 +12,14 @@ use hindsight_ingest::{Assembly, GateDecision, assemble, gate};
 use hindsight_ports::{Bus, BusError, Clock, Consumer, Delivery, MemoryStore, Queue, StoreError};
 use hindsight_runtime::Trouble;
 use hindsight_telemetry::{Label, Metric, span};
-use hindsight_types::{EvaluationRecord, EvaluationState, Event, EventBody, OutcomeStatus, Scope};
+use hindsight_types::{EvaluationRecord, EvaluationState, Event, EventBody, OutcomeStatus, Scope, Viewer};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::{
     EvaluatorSettings,
-    bench::{Bench, viewer},
+    bench::Bench,
     broken::Broken,
     judges::Asked,
     message::{self, Message, Requested},
@@ -229,7 +229,7 @@ impl Worker {
         let trace = &job.requested.trace_id;
         let (events, scope) = self.bench.events(&job.scope, trace).await?;
         job.scope = scope;
-        let Some(known) = self.store.evaluation_record(&viewer(&job.scope), trace).await? else {
+        let Some(known) = self.store.evaluation_record(&Viewer::of_scope(&job.scope), trace).await? else {
             return Ok(Look::Events(events));
         };
         let grown = job.step_count > known.step_count;
@@ -256,7 +256,7 @@ impl Worker {
         if !events.iter().any(tells) {
             return Ok(false);
         }
-        let judged = self.store.experience(&viewer(&job.scope), &job.requested.trace_id).await?;
+        let judged = self.store.experience(&Viewer::of_scope(&job.scope), &job.requested.trace_id).await?;
         Ok(judged.is_some_and(|e| e.trajectory.outcome.resolved() == OutcomeStatus::Unknown))
     }
 

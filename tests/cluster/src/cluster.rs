@@ -5,7 +5,7 @@ use std::{
 };
 
 use hindsight_bus_amqp::testkit::Broker;
-use hindsight_client::{Client, RetryPolicy};
+use hindsight_client::Client;
 use hindsight_e2e::{program, until};
 use tempfile::TempDir;
 use tokio::task::block_in_place;
@@ -78,11 +78,6 @@ impl Node {
         Client::remote(&self.url(), None).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// One try per call.
-    pub fn impatient(&self) -> Client {
-        self.client().with_retry(RetryPolicy::none())
-    }
-
     /// Until every service of the process is ready.
     pub async fn ready(&mut self) {
         let endpoint = Channel::from_shared(self.url()).unwrap_or_else(|e| panic!("{e}"));
@@ -153,8 +148,8 @@ impl Cluster {
 
     /// The `i`th process of the role.
     pub fn node(&mut self, role: Role, i: usize) -> &mut Node {
-        let of_role = self.nodes.iter_mut().filter(|n| n.role == role);
-        of_role.into_iter().nth(i).unwrap_or_else(|| panic!("no {role:?} {i}"))
+        let mut of_role = self.nodes.iter_mut().filter(|n| n.role == role);
+        of_role.nth(i).unwrap_or_else(|| panic!("no {role:?} {i}"))
     }
 
     pub fn client(&mut self, role: Role) -> Client {

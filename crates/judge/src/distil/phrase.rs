@@ -1,10 +1,10 @@
 //! How steps are put into words.
 
+use hindsight_text::truncate_chars;
 use hindsight_types::{OutcomeStatus, Step, StepEvaluation, Trajectory};
 use serde_json::Value;
 
 use crate::effect::command_of;
-use crate::signature::head;
 
 /// One step with its verdict.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub(super) fn judged<'a>(
 /// White space squeezed, at most `n` characters, with `…` where something was cut.
 pub(super) fn short(text: &str, n: usize) -> String {
     let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cut = head(&squeezed, n);
+    let cut = truncate_chars(&squeezed, n);
     if cut.len() == squeezed.len() { squeezed } else { format!("{}…", cut.trim_end()) }
 }
 

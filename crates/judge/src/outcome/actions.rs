@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use hindsight_text::truncate_chars;
 use hindsight_types::{EvidenceSource, OutcomeStatus};
 
 use crate::effect::Effect;
@@ -36,7 +37,7 @@ fn last_attempt(calls: &[&Act<'_>], chinese: bool) -> Option<Finding> {
 fn last_call(calls: &[&Act<'_>], chinese: bool) -> Option<Finding> {
     let last = calls.last().filter(|a| a.failed() && suite::of_step(a.step).is_none())?;
     let line = signature::error_message(&last.step.observation);
-    let line = signature::head(line.trim(), 80);
+    let line = truncate_chars(line.trim(), 80);
     let what = if chinese {
         format!("最后一次调用失败：{line}")
     } else {
@@ -63,7 +64,7 @@ fn after(before: &[&Act<'_>], after: &[&Act<'_>], chinese: bool) -> Option<Findi
         seen.iter().find(|(kind, line)| known.contains(kind) && !(dated(line) && lines.contains(line)));
     let at = usize::from(chinese);
     if let Some((_, line)) = still {
-        let line = signature::head(line, 80);
+        let line = truncate_chars(line, 80);
         let what = if chinese {
             format!("最后一次改动之后问题仍在：{line}")
         } else {
@@ -91,7 +92,7 @@ fn troubles(observation: &str) -> Vec<(String, String)> {
     lines
         .take(LINES)
         .map(|l| {
-            let line = signature::head(&l, 300);
+            let line = truncate_chars(&l, 300);
             (signature::normalise(line), line.to_owned())
         })
         .collect()

@@ -1,9 +1,9 @@
 //! What the agent says of its own result.
 
+use hindsight_text::truncate_chars;
 use hindsight_types::{ActionType, EvidenceSource, OutcomeStatus};
 
 use crate::effect::Effect;
-use crate::signature::head;
 
 use super::{Act, Finding, words};
 
@@ -147,7 +147,7 @@ pub(super) fn find(acts: &[Act<'_>], stated: &str, chinese: bool) -> Option<Find
 
 /// Verdict, weight, and the words for it in English and Chinese.
 fn read(said: &str) -> (OutcomeStatus, f32, [&'static str; 2]) {
-    let lower = head(said, 4_000).to_lowercase();
+    let lower = truncate_chars(said, 4_000).to_lowercase();
     let has = |list: &[&str]| list.iter().any(|w| lower.contains(w));
     let done = has(DONE);
     if has(ADMITS) && !done {

@@ -5,31 +5,15 @@ use std::collections::HashMap;
 
 use hindsight_types::{ActionType, EvidenceSource, OutcomeStatus, Step};
 
+use crate::closing::closes;
 use crate::effect::{self, Effect};
 
 use super::{Act, Finding, words};
 
 /// Most that a mere reason for doubt may weigh: it can take certainty away, and is no failure by itself.
 pub(super) const DOUBT: f32 = 1.1;
-/// Words that end a talk.
-const CLOSING: &[&str] = &[
-    "thank",
-    "bye",
-    "that's all",
-    "that is all",
-    "that will be all",
-    "perfect",
-    "great",
-    "stop",
-    "no, ",
-    "谢",
-    "再见",
-    "没有了",
-    "没别的",
-    "好了",
-    "可以了",
-    "好的",
-];
+/// Words that end a talk with an agent that was asked for something.
+const ALSO: [&str; 3] = ["no, ", "谢", "好的"];
 
 pub(super) fn find(acts: &[Act<'_>], stated: &str, chinese: bool) -> Vec<Finding> {
     let mut out: Vec<Finding> = Vec::new();
@@ -48,7 +32,7 @@ fn end(acts: &[Act<'_>], stated: &str, chinese: bool) -> Option<Finding> {
             (OutcomeStatus::Failure, 1.5, ["the run ends without a word", "运行没有结论就结束了"])
         }
         ActionType::LlmReasoning => return None,
-        ActionType::UserInput if acts.len() < 2 || closes(&last.action_detail) => return None,
+        ActionType::UserInput if acts.len() < 2 || closes(&last.action_detail, &ALSO) => return None,
         ActionType::UserInput => (
             OutcomeStatus::Failure,
             0.6,
@@ -67,12 +51,6 @@ fn end(acts: &[Act<'_>], stated: &str, chinese: bool) -> Option<Finding> {
         }
     };
     Some(note(Some(last), verdict, weight, what[at], chinese))
-}
-
-fn closes(words: &str) -> bool {
-    let lower = words.to_lowercase();
-    let short = words.split_whitespace().count() <= 2 && words.chars().count() <= 16;
-    short || CLOSING.iter().any(|c| lower.contains(c))
 }
 
 /// Changes after which nothing was looked at.

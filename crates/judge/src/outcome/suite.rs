@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use hindsight_text::truncate_chars;
 use hindsight_types::{ActionType, EvidenceSource, OutcomeStatus, Step};
 use regex::{Captures, Regex};
 
@@ -109,7 +110,7 @@ fn found_none(printed: &str) -> bool {
         "没有找到测试",
         "未找到测试",
     ];
-    let lower = crate::signature::head(printed, 2_000).to_lowercase();
+    let lower = truncate_chars(printed, 2_000).to_lowercase();
     NONE.iter().any(|none| lower.contains(none))
 }
 
@@ -151,7 +152,7 @@ pub(super) fn of_step(step: &Step) -> Option<Suite> {
     }
     let strict = || RUNNERS_SET.iter().find_map(|r| sum(r, text));
     let runs = || {
-        let call = [step.action_name.as_str(), crate::signature::head(&step.action_detail, 500)];
+        let call = [step.action_name.as_str(), truncate_chars(&step.action_detail, 500)];
         call.iter().any(|c| RUNS_TESTS.as_ref().is_some_and(|r| r.is_match(c)))
     };
     strict().or_else(|| if runs() { PLAIN_SET.iter().find_map(|r| sum(r, text)) } else { None })

@@ -2,10 +2,9 @@
 
 use std::sync::LazyLock;
 
+use hindsight_text::truncate_chars;
 use hindsight_types::{ActionType, EvidenceSource, OutcomeStatus};
 use regex::Regex;
-
-use crate::signature::head;
 
 use super::{Act, Finding, words};
 
@@ -149,7 +148,7 @@ pub(super) fn find(acts: &[Act<'_>], chinese: bool) -> Option<Finding> {
 }
 
 fn of_words(act: &Act<'_>, chinese: bool) -> Option<Finding> {
-    let said = head(&act.step.action_detail, 2_000).to_lowercase();
+    let said = truncate_chars(&act.step.action_detail, 2_000).to_lowercase();
     let has = |list: &[&str]| list.iter().any(|w| holds(&said, w));
     let confirms = CONFIRMS.iter().any(|w| states(&said, w)) || matches(&WELL, &said);
     let part = has(PARTLY) || MIXED.iter().any(|mixed| matches(mixed, &said));

@@ -1,5 +1,6 @@
 //! Who went wrong first, and where, in a run that failed.
 
+use hindsight_text::truncate_chars;
 use hindsight_types::{AgentId, OutcomeStatus, StepLabel, Trajectory};
 
 use crate::effect::Effect;
@@ -65,7 +66,7 @@ impl Case<'_> {
             let view = &self.views[at];
             if view.failed() || matches!(self.fates.of[at], Fate::Refused(_)) {
                 let message = signature::error_message(&view.step.observation);
-                let message = signature::head(&message, 160);
+                let message = truncate_chars(&message, 160);
                 let reason = format!("the first act that failed: {message}");
                 return Some(Suspect { at, confidence: 0.55, reason });
             }

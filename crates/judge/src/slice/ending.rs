@@ -2,9 +2,13 @@
 
 use hindsight_types::{OutcomeStatus, Trajectory};
 
+use crate::closing::closes;
 use crate::effect::Effect;
 
 use super::view::View;
+
+/// Words that end a talk whose task is done.
+const ALSO: [&str; 3] = ["done", "谢谢", "多谢"];
 
 #[derive(Debug)]
 pub(super) struct Ending {
@@ -44,7 +48,7 @@ fn conclusion(views: &[View<'_>]) -> Option<usize> {
 fn cut_off(t: &Trajectory, views: &[View<'_>]) -> Option<String> {
     let last = views.last()?;
     if last.is_user() {
-        return (views.len() > 1 && !closes(&last.step.action_detail))
+        return (views.len() > 1 && !closes(&last.step.action_detail, &ALSO))
             .then(|| format!("the run stops at {}, which nobody answered", last.named()));
     }
     let open = last.is_tool() && last.effect != Effect::Finish && !said_elsewhere(t, views);
@@ -57,31 +61,6 @@ fn given_up(views: &[View<'_>]) -> Option<String> {
     attempt
         .failed()
         .then(|| format!("its last attempt to act, {}, failed and never succeeded", attempt.named()))
-}
-
-/// Whether the user's last words end the talk: thanks, a goodbye, or next to nothing.
-fn closes(words: &str) -> bool {
-    const CLOSING: [&str; 16] = [
-        "thank",
-        "bye",
-        "that's all",
-        "that is all",
-        "that will be all",
-        "perfect",
-        "great",
-        "stop",
-        "done",
-        "谢谢",
-        "多谢",
-        "再见",
-        "没有了",
-        "没别的",
-        "好了",
-        "可以了",
-    ];
-    let lower = words.to_lowercase();
-    let short = words.split_whitespace().count() <= 2 && words.chars().count() <= 16;
-    short || CLOSING.iter().any(|c| lower.contains(c))
 }
 
 /// Whether the stated result is no step of the run.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::effect::Effect;
-use crate::signature;
 use crate::token::{Salience, TokenId, Tokens};
+use hindsight_text::truncate_chars;
 
 use super::fate::Fate;
 use super::view::View;
@@ -44,7 +44,7 @@ pub(super) fn mark(views: &[View<'_>], tokens: &Tokens, fates: &mut [Fate]) {
 fn given_up(view: &View<'_>, tokens: &Tokens) -> Vec<TokenId> {
     let mut things = Vec::new();
     for text in view.thoughts() {
-        for clause in clauses(signature::head(text, SEARCHED)).filter(|c| gives_up(c)) {
+        for clause in clauses(truncate_chars(text, SEARCHED)).filter(|c| gives_up(c)) {
             tokens.scan(clause, |thing| {
                 // A number names no suspect.
                 if tokens.salience(thing) != Salience::Number {

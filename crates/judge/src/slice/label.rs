@@ -1,5 +1,6 @@
 //! From what became of a step, and how it was reached, to its label in words a person can check.
 
+use hindsight_text::truncate_chars;
 use hindsight_types::{OutcomeStatus, StepEvaluation, StepLabel};
 
 use crate::signature;
@@ -75,7 +76,7 @@ impl Judge<'_, '_> {
 
     fn failure(&self, at: usize) -> Verdict {
         let message = signature::error_message(&self.case.views[at].step.observation);
-        let mut why = format!("came back with an error: {}", signature::head(&message, 160));
+        let mut why = format!("came back with an error: {}", truncate_chars(&message, 160));
         if let Some(next) = self.retried[at] {
             why.push_str(&format!("; {} went through with other arguments", self.named(next)));
         }

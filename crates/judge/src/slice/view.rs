@@ -1,5 +1,6 @@
 //! What the slice looks at in each step.
 
+use hindsight_text::truncate_chars;
 use hindsight_types::{ActionType, Step, StepStatus, Trajectory};
 
 use crate::canon;
@@ -53,7 +54,7 @@ fn troubles(observation: &str) -> Vec<Trouble> {
     lines
         .take(TROUBLES)
         .map(|line| {
-            let line = signature::head(&line, 400);
+            let line = truncate_chars(&line, 400);
             let normal = signature::normalise(line);
             let dated = normal.contains("<time>").then(|| canon::hash_of(line));
             Trouble { kind: canon::hash_of((normal, signature::word_of_trouble(line))), dated }
@@ -174,7 +175,7 @@ impl<'t> View<'t> {
     /// How the step is named in a rationale: `step 7 (cancel_reservation)`, `step 3 (words of Planner)`.
     pub(super) fn named(&self) -> String {
         let n = self.step.step_index;
-        let tool = signature::head(&self.step.action_name, 60);
+        let tool = truncate_chars(&self.step.action_name, 60);
         match (self.step.action_type, self.speaker()) {
             (ActionType::ToolCall, None) => format!("step {n} ({tool})"),
             (ActionType::ToolCall, Some(agent)) => format!("step {n} ({tool} by {agent})"),

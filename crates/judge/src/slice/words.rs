@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::signature;
 use crate::token::{TokenId, Tokens};
+use hindsight_text::truncate_chars;
 
 use super::fate::Fate;
 use super::view::View;
@@ -37,7 +37,7 @@ pub(super) fn mark_rejected(views: &[View<'_>], tokens: &Tokens, fates: &mut [Fa
     for (at, view) in views.iter().enumerate() {
         // What an agent thinks before it acts is about what it did before.
         let words = if view.is_tool() { &view.step.reflection } else { &view.step.action_detail };
-        let lower = signature::head(words, 2_000).to_lowercase();
+        let lower = truncate_chars(words, 2_000).to_lowercase();
         let wrong = match (view.is_user(), fresh) {
             (true, false) => false,
             (true, true) => BY_USER.iter().any(|w| lower.contains(w)),
@@ -76,7 +76,7 @@ pub(super) fn mark_refused(views: &[View<'_>], fates: &mut [Fate]) {
         "格式错误",
     ];
     for (at, pair) in views.windows(2).enumerate() {
-        let answer = signature::head(&pair[1].step.action_detail, 500).to_lowercase();
+        let answer = truncate_chars(&pair[1].step.action_detail, 500).to_lowercase();
         if pair[0].is_words() && pair[1].is_user() && REFUSALS.iter().any(|r| answer.contains(r)) {
             fates[at] = Fate::Refused(at + 1);
         }

@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use hindsight_api::status;
 use hindsight_ports::{MemoryStore, StoreError};
-use hindsight_types::{EvaluationState, Fact, Memory, MemoryKind, Scope, TraceId, Viewer, Visibility};
+use hindsight_types::{EvaluationState, Fact, Memory, MemoryKind, Scope, TraceId, Viewer};
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Request, Status};
 
@@ -34,7 +34,7 @@ impl Indexed {
         steps: u32,
         deadline: Instant,
     ) -> Result<(), Status> {
-        let viewer = viewer(scope);
+        let viewer = Viewer::of_scope(scope);
         let look = || async {
             let record = self.store.evaluation_record(&viewer, trace).await?;
             let settled = |s: &EvaluationState| !matches!(s, EvaluationState::Waiting { .. });
@@ -47,7 +47,7 @@ impl Indexed {
         let mut seen = HashSet::new();
         // Of two facts with one key in a batch the later stays.
         for fact in facts.iter().rev().filter(|f| seen.insert(f.id)) {
-            let viewer = viewer(&fact.scope);
+            let viewer = Viewer::of_scope(&fact.scope);
             let look = || async {
                 let found = self.store.get(&viewer, MemoryKind::Fact, fact.id).await?;
                 Ok(matches!(found, Some(Memory::Fact(f)) if f.content == fact.content))
@@ -76,15 +76,4 @@ async fn until<F: Future<Output = Result<bool, StoreError>> + Send>(
         }
     };
     timeout_at(deadline, waiting).await.unwrap_or_else(|_| Err(status::deadline_exceeded(NAME, what)))
-}
-
-/// Who sees what is in this scope.
-fn viewer(scope: &Scope) -> Viewer {
-    let viewer = Viewer::of_tenant(scope.tenant.clone());
-    match scope.visibility.clone() {
-        Visibility::Tenant => viewer,
-        Visibility::User(u) => viewer.with_user(Some(u)),
-        Visibility::Agent(a) => viewer.with_agent(Some(a)),
-        Visibility::Task(t) => viewer.with_task_type(Some(t)),
-    }
 }

@@ -42,7 +42,7 @@ fn a_value_written_otherwise_is_the_same_value() {
         ("total: 1,200.00 due", r#"{"amount":1200}"#),
         (r#"{"due":"2026-03-01"}"#, r#"{"date":"2026/3/1"}"#),
         ("service paymentApi is down", r#"{"service":"payment-api"}"#),
-        ("see src/importer.py line 3", r#"{"path":"/work/importer.py"}"#),
+        ("see src/importer.py line 3", r#"{"path":"/srv/importer.py"}"#),
     ] {
         let t = run("Settle it").call("look_up", "{}", shown).call("settle", used, "").succeeded();
         let t = hindsight_types::Trajectory { steps: [t.steps, act(used)].concat(), ..t };
