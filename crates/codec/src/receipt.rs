@@ -1,7 +1,7 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
     ArmReport, Evidence, EvidenceId, Invalid, MemoryId, RecalledItem, Receipt, ReceiptId, ScoreFactors,
-    TenantId, TraceId, Withheld,
+    SimilarityParts, TenantId, TraceId, Withheld,
 };
 
 use crate::{
@@ -19,18 +19,31 @@ pub fn factors_to_proto(f: &ScoreFactors) -> pb::ScoreFactors {
         trust: f.trust,
         stage: f.stage,
         total: f.total(),
+        parts: Some(parts_to_proto(&f.parts)),
     }
 }
 
 fn factors_from_proto(f: pb::ScoreFactors) -> ScoreFactors {
     ScoreFactors {
         similarity: f.similarity,
+        // Receipts of before have none.
+        parts: f.parts.map(parts_from_proto).unwrap_or_default(),
         decay: f.decay,
         reliability: f.reliability,
         environment: f.environment,
         trust: f.trust,
         stage: f.stage,
     }
+}
+
+fn parts_to_proto(p: &SimilarityParts) -> pb::SimilarityParts {
+    let SimilarityParts { words, meaning, entities, period, session, rerank } = *p;
+    pb::SimilarityParts { words, meaning, entities, period, session, rerank }
+}
+
+fn parts_from_proto(p: pb::SimilarityParts) -> SimilarityParts {
+    let pb::SimilarityParts { words, meaning, entities, period, session, rerank } = p;
+    SimilarityParts { words, meaning, entities, period, session, rerank }
 }
 
 pub fn arm_to_proto(a: &ArmReport) -> pb::ArmReport {
@@ -57,6 +70,7 @@ pub fn receipt_to_proto(r: &Receipt) -> pb::Receipt {
                 kind: memory_kind_to_proto(i.kind),
                 factors: Some(factors_to_proto(&i.factors)),
                 why: i.why.clone(),
+                supersedes: i.supersedes.iter().map(ToString::to_string).collect(),
             })
             .collect(),
         withheld: r
@@ -67,6 +81,7 @@ pub fn receipt_to_proto(r: &Receipt) -> pb::Receipt {
                 kind: memory_kind_to_proto(w.kind),
                 score: w.score,
                 reason: withheld_to_proto(w.reason),
+                instead: w.instead.map(|id| id.to_string()).unwrap_or_default(),
             })
             .collect(),
         degraded: r.degraded,
@@ -105,6 +120,7 @@ fn item_from_proto(i: pb::RecalledItem) -> Result<RecalledItem, Invalid> {
         kind: memory_kind_from_proto(i.kind)?,
         factors: factors_from_proto(i.factors.ok_or_else(|| Invalid::new("factors", "is required"))?),
         why: i.why,
+        supersedes: i.supersedes.iter().map(|id| MemoryId::parse(id)).collect::<Result<_, _>>()?,
     })
 }
 
@@ -114,6 +130,7 @@ fn withheld_item_from_proto(w: pb::WithheldItem) -> Result<Withheld, Invalid> {
         kind: memory_kind_from_proto(w.kind)?,
         score: w.score,
         reason: withheld_from_proto(w.reason)?,
+        instead: (!w.instead.is_empty()).then(|| MemoryId::parse(&w.instead)).transpose()?,
     })
 }
 

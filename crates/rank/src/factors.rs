@@ -1,8 +1,8 @@
 //! The factors of a score beside similarity.
 
 use hindsight_types::{
-    Environment, EvidenceSource, Experience, FactStatus, Memory, OutcomeStatus, ScoreFactors, Stage,
-    Timestamp,
+    Environment, EvidenceSource, Experience, FactStatus, Memory, OutcomeStatus, ScoreFactors,
+    SimilarityParts, Stage, Timestamp,
 };
 
 use crate::Settings;
@@ -18,6 +18,7 @@ pub(crate) fn factors(
 ) -> ScoreFactors {
     ScoreFactors {
         similarity,
+        parts: SimilarityParts::default(),
         decay: decay(memory, now, settings),
         reliability: reliability(memory),
         environment: if is_elsewhere(memory, environment) { settings.other_environment } else { 1.0 },

@@ -2,7 +2,7 @@ use std::{cmp::Ordering, collections::BTreeSet};
 
 use hindsight_ports::Hit;
 use hindsight_types::{
-    Environment, FactStatus, Memory, ReceiptId, ScoreFactors, Stage, Timestamp, TraceId, Withheld,
+    Environment, FactStatus, Memory, MemoryId, ReceiptId, ScoreFactors, Stage, Timestamp, TraceId, Withheld,
     WithheldReason,
 };
 
@@ -38,6 +38,8 @@ pub struct Ranked {
     pub factors: ScoreFactors,
     /// Why it is here, in words.
     pub why: String,
+    /// Older candidates that it replaces.
+    pub supersedes: Vec<MemoryId>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -216,6 +218,7 @@ fn withhold(candidate: &Candidate, reason: WithheldReason) -> Withheld {
         kind: candidate.memory.kind(),
         score: candidate.score(),
         reason,
+        instead: None,
     }
 }
 
@@ -274,7 +277,7 @@ impl<'a> Selection<'a> {
         let items: Vec<Ranked> = self
             .chosen
             .into_iter()
-            .map(|(c, why)| Ranked { memory: c.memory, factors: c.factors, why })
+            .map(|(c, why)| Ranked { memory: c.memory, factors: c.factors, why, supersedes: Vec::new() })
             .collect();
         let empty_reason = if items.is_empty() { empty_reason(&withheld, settings) } else { String::new() };
         Ranking { items, withheld, block, tokens, empty_reason }

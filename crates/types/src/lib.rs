@@ -31,7 +31,8 @@ pub use memory::{
 };
 pub use outcome::{EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus};
 pub use receipt::{
-    ArmReport, Evidence, Exposure, RecalledItem, Receipt, ScoreFactors, Verdict, Withheld, WithheldReason,
+    ArmReport, Evidence, Exposure, RecalledItem, Receipt, ScoreFactors, SimilarityParts, Verdict, Withheld,
+    WithheldReason,
 };
 pub use reevaluation::{
     FAILURES_NAMED, FormerVerdicts, JudgeChoice, Reevaluation, ReevaluationState, ReevaluationTarget,

@@ -2,10 +2,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EvidenceId, MemoryId, MemoryKind, OutcomeStatus, ReceiptId, Scope, Timestamp, TraceId};
 
+/// What a similarity was made of: how far each of the signs that a memory is meant speaks for it, 0 to 1,
+/// before any weight.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct SimilarityParts {
+    /// Share of the question's words that it holds, by their rarity.
+    pub words: f32,
+    /// Cosine, on the scale of its embedder.
+    pub meaning: f32,
+    /// Share of the names in the question that it names.
+    pub entities: f32,
+    /// Whether it is of the time that the question speaks of.
+    pub period: f32,
+    /// Share of the question's words that its session holds.
+    pub session: f32,
+    /// What the reranker says; absent when none was asked.
+    pub rerank: Option<f32>,
+}
+
 /// Every factor of a score; `total` is their product.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ScoreFactors {
     pub similarity: f32,
+    /// What `similarity` was made of; no factors of their own.
+    pub parts: SimilarityParts,
     pub decay: f32,
     pub reliability: f32,
     pub environment: f32,
@@ -37,6 +57,8 @@ pub struct RecalledItem {
     pub factors: ScoreFactors,
     /// Why it is here, in words.
     pub why: String,
+    /// Older memories that it replaces.
+    pub supersedes: Vec<MemoryId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -56,6 +78,8 @@ pub struct Withheld {
     pub kind: MemoryKind,
     pub score: f32,
     pub reason: WithheldReason,
+    /// The memory that says the same or replaces it, when that is the reason.
+    pub instead: Option<MemoryId>,
 }
 
 /// What one recall was asked, searched, injected and withheld, and why.

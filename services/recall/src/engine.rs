@@ -168,6 +168,7 @@ fn injected(item: &Ranked) -> RecalledItem {
         kind: item.memory.kind(),
         factors: item.factors,
         why: item.why.clone(),
+        supersedes: item.supersedes.clone(),
     }
 }
 
