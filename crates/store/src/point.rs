@@ -13,12 +13,7 @@ use qdrant_client::qdrant::{
 };
 use uuid::Uuid;
 
-use crate::{
-    collection::{BM25, DENSE},
-    field,
-    fields::Fields,
-    stored::Stored,
-};
+use crate::{collection::BM25, field, fields::Fields, stored::Stored};
 
 /// The point of a record: two tenants that use the same key do not meet.
 pub(crate) fn id(tenant: &TenantId, key: Uuid) -> Uuid {
@@ -69,11 +64,12 @@ pub(crate) fn check_encoding(encoding: &Encoding) -> Result<(), StoreError> {
     Err(StoreError::Rejected(format!("encoding: {problem}")))
 }
 
-/// The named vectors of an encoding; an empty one is left out.
-pub(crate) fn vectors(encoding: &Encoding) -> Option<Vectors> {
+/// The named vectors of an encoding, the dense one under the name `dense`
+/// ([`ScopedBackend::dense`](crate::scoped::ScopedBackend::dense)); an empty one is left out.
+pub(crate) fn vectors(encoding: &Encoding, dense: Option<&str>) -> Option<Vectors> {
     let mut named = HashMap::new();
-    if !encoding.dense.is_empty() {
-        named.insert(DENSE.to_owned(), qdrant::DenseVector { data: encoding.dense.clone() }.into());
+    if let Some(dense) = dense.filter(|_| !encoding.dense.is_empty()) {
+        named.insert(dense.to_owned(), qdrant::DenseVector { data: encoding.dense.clone() }.into());
     }
     let SparseVector { indices, values } = encoding.sparse.clone();
     if !indices.is_empty() {
@@ -83,8 +79,9 @@ pub(crate) fn vectors(encoding: &Encoding) -> Option<Vectors> {
     Some(Vectors { vectors_options: Some(VectorsOptions::Vectors(named)) })
 }
 
-/// The encoding a point was stored with.
-pub(crate) fn encoding(vectors: Option<VectorsOutput>) -> Encoding {
+/// The encoding a point was stored with, as far as it is of the vectors named `dense`
+/// ([`ScopedBackend::dense`](crate::scoped::ScopedBackend::dense)).
+pub(crate) fn encoding(vectors: Option<VectorsOutput>, dense: Option<&str>) -> Encoding {
     use qdrant::vector_output::Vector;
     let mut encoding = Encoding::default();
     let Some(vectors_output::VectorsOptions::Vectors(named)) = vectors.and_then(|v| v.vectors_options) else {
@@ -92,7 +89,7 @@ pub(crate) fn encoding(vectors: Option<VectorsOutput>) -> Encoding {
     };
     for (name, output) in named.vectors {
         match (name.as_str(), output.vector) {
-            (DENSE, Some(Vector::Dense(v))) => encoding.dense = v.data,
+            (name, Some(Vector::Dense(v))) if Some(name) == dense => encoding.dense = v.data,
             (BM25, Some(Vector::Sparse(v))) => {
                 encoding.sparse = SparseVector { indices: v.indices, values: v.values };
             }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::{
     Scrolled, VectorBackend,
-    collection::{BM25, Collection, DENSE},
+    collection::{BM25, Collection},
     field, point,
     prepared::Prepared,
 };
@@ -107,13 +107,6 @@ pub(crate) enum Arm<'a> {
 }
 
 impl Arm<'_> {
-    fn using(self) -> &'static str {
-        match self {
-            Self::Dense(_) => DENSE,
-            Self::Sparse(_) => BM25,
-        }
-    }
-
     fn nearest(self) -> Query {
         let variant = match self {
             Self::Dense(v) => vector_input::Variant::Dense(v.to_vec().into()),
@@ -149,7 +142,7 @@ impl fmt::Debug for ScopedBackend {
 
 impl ScopedBackend {
     pub(crate) fn new(backend: Arc<dyn VectorBackend>, prefix: String) -> Self {
-        Self { backend, prefix, prepared: Prepared::default() }
+        Self { backend, prefix, prepared: Prepared::new() }
     }
 
     /// Notes what came of preparing. Success stays.
@@ -164,6 +157,14 @@ impl ScopedBackend {
     /// For `prepare`, which makes collections and reads no record.
     pub(crate) fn raw(&self) -> (&dyn VectorBackend, &str) {
         (&*self.backend, &self.prefix)
+    }
+
+    /// The name of the dense vector that this process's embedder makes: to be searched, read and written under
+    /// this name and no other. It changes when the store changes its embedder, so it is asked for anew with
+    /// every request. `None`: the store has no vectors of this embedder; a dense search finds nothing, and what
+    /// is written is given its vector later.
+    pub(crate) fn dense(&self) -> Option<Arc<str>> {
+        self.prepared.dense()
     }
 
     fn name(&self, collection: Collection) -> String {
@@ -195,10 +196,15 @@ impl ScopedBackend {
         filter: ScopedFilter,
         limit: usize,
     ) -> Result<Vec<(Uuid, f32)>, StoreError> {
+        let using = match arm {
+            Arm::Dense(_) => self.dense(),
+            Arm::Sparse(_) => Some(Arc::from(BM25)),
+        };
+        let Some(using) = using else { return Ok(Vec::new()) };
         let request = QueryPoints {
             collection_name: self.name(collection),
             query: Some(arm.nearest()),
-            using: Some(arm.using().to_owned()),
+            using: Some(using.to_string()),
             filter: Some(filter.0),
             limit: Some(limit as u64),
             with_payload: Some(payload(false)),

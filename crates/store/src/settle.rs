@@ -66,7 +66,9 @@ pub(crate) async fn evidence(backend: &ScopedBackend, lines: &[Evidence]) -> Res
         lessons.insert(point::id(tenant, line.memory_id.0));
     }
     for (scope, lessons) in by_tenant.into_values() {
-        let stored = current(backend, Collection::Lessons, scope, lessons.into_iter()).await?;
+        let dense = backend.dense();
+        let stored =
+            current(backend, Collection::Lessons, scope, lessons.into_iter(), dense.as_deref()).await?;
         let pending = stored.into_iter().map(|(id, Current { memory, encoding, .. })| {
             let unchanged = Encoded { value: memory, encoding };
             (id, unchanged)
@@ -84,7 +86,10 @@ async fn settle(
 ) -> Result<(), StoreError> {
     for _ in 0..ROUNDS {
         let Some(scope) = pending.values().next().map(|m| m.value.scope().clone()) else { return Ok(()) };
-        let stored = current(backend, collection, &scope, pending.keys().copied()).await?;
+        // What is read under a name is written under it.
+        let dense = backend.dense();
+        let dense = dense.as_deref();
+        let stored = current(backend, collection, &scope, pending.keys().copied(), dense).await?;
         let mut writes: BTreeMap<Option<i64>, Vec<PointStruct>> = BTreeMap::new();
         let mut settled = Vec::new();
         for (id, mine) in &pending {
@@ -101,7 +106,8 @@ async fn settle(
                 continue;
             }
             let revision = now.map(|now| now.revision);
-            writes.entry(revision).or_default().push(at_revision(&next, revision.unwrap_or(0) + 1));
+            let point = at_revision(&next, revision.unwrap_or(0) + 1, dense);
+            writes.entry(revision).or_default().push(point);
         }
         for id in settled {
             pending.remove(&id);
@@ -121,8 +127,8 @@ async fn settle(
     )))
 }
 
-fn at_revision(memory: &Encoded<Memory>, revision: i64) -> PointStruct {
-    let mut point = encoded(memory);
+fn at_revision(memory: &Encoded<Memory>, revision: i64, dense: Option<&str>) -> PointStruct {
+    let mut point = encoded(memory, dense);
     point.payload.insert(field::REVISION.to_owned(), revision.into());
     point
 }
@@ -143,6 +149,7 @@ async fn current(
     collection: Collection,
     scope: &Scope,
     ids: impl ExactSizeIterator<Item = Uuid>,
+    dense: Option<&str>,
 ) -> Result<BTreeMap<Uuid, Current>, StoreError> {
     let count = ids.len();
     let filter = ScopedFilter::upkeep(scope).and_ids(ids);
@@ -152,7 +159,7 @@ async fn current(
         let id = point::from_point_id(p.id)?;
         let revision = point::integer(&p.payload, field::REVISION)
             .ok_or_else(|| StoreError::Corrupt(format!("point {id}: has no `revision`")))?;
-        Ok((id, Current { memory, encoding: point::encoding(p.vectors), revision }))
+        Ok((id, Current { memory, encoding: point::encoding(p.vectors, dense), revision }))
     });
     current.collect()
 }

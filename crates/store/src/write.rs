@@ -64,7 +64,8 @@ pub(crate) async fn memories(
         if collection.is_merged() {
             settle::memories(backend, collection, memories).await?;
         } else {
-            let points = memories.into_iter().map(encoded).collect();
+            let dense = backend.dense();
+            let points = memories.into_iter().map(|m| encoded(m, dense.as_deref())).collect();
             in_batches(backend, collection, points, Overwrite::Any).await?;
         }
     }
@@ -80,6 +81,6 @@ fn check(memory: &Memory) -> Result<(), StoreError> {
     }
 }
 
-pub(crate) fn encoded(memory: &Encoded<Memory>) -> PointStruct {
-    PointStruct { vectors: point::vectors(&memory.encoding), ..point::of(&memory.value) }
+pub(crate) fn encoded(memory: &Encoded<Memory>, dense: Option<&str>) -> PointStruct {
+    PointStruct { vectors: point::vectors(&memory.encoding, dense), ..point::of(&memory.value) }
 }

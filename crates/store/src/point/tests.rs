@@ -70,10 +70,12 @@ fn an_engine_that_answers_too_much_is_not_believed() {
 #[test]
 fn vectors_come_back_as_they_were() {
     let given = Encoding { dense: dense(3), sparse: sparse(&[7, 9]) };
-    let Some(VectorsOptions::Vectors(named)) = vectors(&given).and_then(|v| v.vectors_options) else {
+    let Some(VectorsOptions::Vectors(named)) =
+        vectors(&given, Some("dense_2")).and_then(|v| v.vectors_options)
+    else {
         panic!("vectors are named");
     };
     assert_eq!(named.vectors.len(), 2);
-    let none = vectors(&Encoding::default()).and_then(|v| v.vectors_options);
+    let none = vectors(&Encoding::default(), Some("dense_2")).and_then(|v| v.vectors_options);
     assert_eq!(none, Some(VectorsOptions::Vectors(NamedVectors::default())));
 }
