@@ -18,5 +18,6 @@ pub use clock::{Clock, SystemClock};
 pub use embed::{EmbedError, Embedder, EmbedderId, Purpose};
 pub use llm::{JsonSchema, Llm, LlmError, LlmReply, LlmRequest, LlmUsage};
 pub use store::{
-    Encoded, Encoding, Hit, MemoryStore, Page, PageRequest, Search, SparseVector, StoreError, StoreStats,
+    Arm, Candidate, CandidateId, Encoded, Encoding, Fetched, Hit, HitSearch, MemoryStore, Page, PageRequest,
+    Search, SparseVector, StoreError, StoreStats,
 };

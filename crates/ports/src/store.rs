@@ -1,8 +1,10 @@
 use async_trait::async_trait;
 use hindsight_types::{
     EvaluationRecord, Event, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind, OpenTask,
-    Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, TenantId, Timestamp, TraceId, Viewer,
+    Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, TenantId, Timestamp, TraceId, Viewer,
 };
+
+use uuid::Uuid;
 
 use crate::EmbedderId;
 
@@ -52,9 +54,71 @@ pub struct Encoded<T> {
     pub encoding: Encoding,
 }
 
-/// A search over one kind of memory. What may be seen is decided by the viewer alone.
+/// By what one search finds memories.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arm {
+    /// Nearness of meaning. A memory without a dense vector is not found.
+    Dense(Vec<f32>),
+    /// Words in common, weighed by rarity.
+    Bm25(SparseVector),
+    /// Memories that name one of these people, things or identifiers, whatever its case and width. Only facts,
+    /// experiences and lessons name any.
+    Entities(Vec<String>),
+    /// Memories of a period, by the time that `list` sorts by.
+    Period(Period),
+}
+
+impl Arm {
+    /// As receipts name it: `dense`, `bm25`, `entities`, `period`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Dense(_) => "dense",
+            Self::Bm25(_) => "bm25",
+            Self::Entities(_) => "entities",
+            Self::Period(_) => "period",
+        }
+    }
+}
+
+/// A search over one kind of memory by one arm. What may be seen is decided by the viewer alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
+    pub kind: MemoryKind,
+    pub arm: Arm,
+    /// Most candidates.
+    pub limit: usize,
+    /// Only this tool's failure patterns or steps.
+    pub action_name: Option<String>,
+    /// Only these, among what the viewer may see.
+    pub ids: Option<Vec<MemoryId>>,
+}
+
+/// The store's own key of a memory among those of its kind. Stands for the memory until it is fetched: a
+/// search reads vectors and no records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CandidateId(pub Uuid);
+
+/// What an arm proposes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    pub id: CandidateId,
+    /// Cosine (−1 to 1); sum of BM25 (unbounded, depends on the query and on what else is stored); 1 for
+    /// entities and periods.
+    pub score: f32,
+    /// As stored, so that every arm's measure of the candidate can be taken without asking again.
+    pub encoding: Encoding,
+}
+
+/// A candidate's memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fetched {
+    pub id: CandidateId,
+    pub memory: Memory,
+}
+
+/// A search over one kind of memory by meaning and words. What may be seen is decided by the viewer alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HitSearch {
     pub kind: MemoryKind,
     /// Empty vectors switch the arm off.
     pub encoding: Encoding,
@@ -130,8 +194,21 @@ pub trait MemoryStore: Send + Sync + 'static {
     /// the text. A lesson's `supported` and `refuted` are always recounted from the ledger.
     async fn upsert(&self, memories: &[Encoded<Memory>]) -> Result<(), StoreError>;
 
-    /// Obsolete facts are not found; expired ones are, since ranking says why it withholds them.
-    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Hit>, StoreError>;
+    /// Best first; entities and periods newest first; equals by id. Obsolete facts are not found; expired ones
+    /// are, since ranking says why it withholds them.
+    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Candidate>, StoreError>;
+
+    /// The memories of these candidates, in no particular order; at most 1 000. One that is gone, became obsolete
+    /// or is not the viewer's to see is left out.
+    async fn fetch(
+        &self,
+        viewer: &Viewer,
+        kind: MemoryKind,
+        ids: &[CandidateId],
+    ) -> Result<Vec<Fetched>, StoreError>;
+
+    /// As `search`, by meaning and words together, with the memories.
+    async fn search_hits(&self, viewer: &Viewer, search: &HitSearch) -> Result<Vec<Hit>, StoreError>;
 
     async fn get(
         &self,

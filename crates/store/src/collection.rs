@@ -86,6 +86,11 @@ impl Collection {
         matches!(self, Self::Steps | Self::FailurePatterns)
     }
 
+    /// Whether its records name people and things.
+    pub(crate) fn has_entities(self) -> bool {
+        matches!(self, Self::Trajectories | Self::Lessons | Self::Facts)
+    }
+
     /// Whether its records meet themselves across runs and are merged instead of replaced.
     pub(crate) fn is_merged(self) -> bool {
         matches!(self, Self::FailurePatterns | Self::Lessons)
@@ -137,6 +142,7 @@ impl Collection {
                 (field::TASK_TYPE, Keyword),
                 (field::STAGE, Keyword),
                 (field::ENVIRONMENT, Keyword),
+                (field::ENTITIES, Keyword),
                 (field::REVISION, Integer),
             ],
             Self::Facts => &[

@@ -5,6 +5,7 @@ mod backend;
 mod collection;
 mod field;
 mod fields;
+mod hits;
 mod merge;
 mod open;
 mod page;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::{
     collection::Collection,
     point,
-    scoped::{ScopedBackend, ScopedFilter, Walk, next_id},
+    scoped::{ScopedBackend, ScopedFilter, Show, Walk, next_id},
     stored::Stored,
 };
 
@@ -124,8 +124,10 @@ impl Paging<'_> {
         }
         let at = Condition::matches(self.collection.time_field(), position.micros);
         let filter = self.filter.clone().and(at);
-        let scrolled =
-            self.backend.scroll(self.collection, filter, Walk::ById(position.id), self.room(), false).await?;
+        let scrolled = self
+            .backend
+            .scroll(self.collection, filter, Walk::ById(position.id), self.room(), Show::Record)
+            .await?;
         self.points.extend(scrolled.points);
         Ok(next_id(scrolled.next)?.map(|id| Position { micros: position.micros, id: Some(id) }))
     }
@@ -139,8 +141,10 @@ impl Paging<'_> {
             None => self.filter.clone(),
         };
         let wanted = self.room() + 1;
-        let scrolled =
-            self.backend.scroll(self.collection, filter, Walk::NewestFirst(field), wanted, false).await?;
+        let scrolled = self
+            .backend
+            .scroll(self.collection, filter, Walk::NewestFirst(field), wanted, Show::Record)
+            .await?;
         let mut found = scrolled
             .points
             .into_iter()

@@ -51,16 +51,29 @@ pub(crate) fn of<T: Stored>(record: &T) -> PointStruct {
 
 /// Refuses what an engine would store and never find. The dense dimension it checks itself.
 pub(crate) fn check_encoding(encoding: &Encoding) -> Result<(), StoreError> {
-    let SparseVector { indices, values } = &encoding.sparse;
-    let problem = if indices.len() != values.len() {
-        format!("sparse: {} indices but {} values", indices.len(), values.len())
+    check_dense(&encoding.dense)?;
+    check_sparse(&encoding.sparse)
+}
+
+pub(crate) fn check_dense(vector: &[f32]) -> Result<(), StoreError> {
+    if vector.iter().all(|v| v.is_finite()) { Ok(()) } else { unusable(NOT_A_NUMBER.to_owned()) }
+}
+
+pub(crate) fn check_sparse(SparseVector { indices, values }: &SparseVector) -> Result<(), StoreError> {
+    if indices.len() != values.len() {
+        unusable(format!("sparse: {} indices but {} values", indices.len(), values.len()))
     } else if !indices.is_sorted_by(|a, b| a < b) {
-        "sparse: indices must ascend without repeats".to_owned()
-    } else if !encoding.dense.iter().chain(values).all(|v| v.is_finite()) {
-        "holds a value that is not a number; check the embedder".to_owned()
+        unusable("sparse: indices must ascend without repeats".to_owned())
+    } else if !values.iter().all(|v| v.is_finite()) {
+        unusable(NOT_A_NUMBER.to_owned())
     } else {
-        return Ok(());
-    };
+        Ok(())
+    }
+}
+
+const NOT_A_NUMBER: &str = "holds a value that is not a number; check the embedder";
+
+fn unusable(problem: String) -> Result<(), StoreError> {
     Err(StoreError::Rejected(format!("encoding: {problem}")))
 }
 

@@ -5,18 +5,21 @@
 use std::{fmt, sync::Arc};
 
 use hindsight_ports::StoreError;
-use hindsight_types::{Scope, TenantId, Viewer, Visibility};
+use hindsight_types::{Period, Scope, TenantId, Viewer, Visibility};
 use qdrant_client::qdrant::{
     Condition, CountPoints, DeletePoints, Direction, Filter, OrderBy, PointId, PointStruct, Query,
-    QueryPoints, Range, ScrollPoints, UpsertPoints, VectorInput, WithPayloadSelector, WithVectorsSelector,
-    query, vector_input, with_payload_selector, with_vectors_selector,
+    QueryPoints, Range, ScoredPoint, ScrollPoints, UpsertPoints, VectorInput, VectorsSelector,
+    WithPayloadSelector, WithVectorsSelector, query, vector_input, with_payload_selector,
+    with_vectors_selector,
 };
 use uuid::Uuid;
 
 use crate::{
     Scrolled, VectorBackend,
     collection::{BM25, Collection},
-    field, point,
+    field,
+    fields::micros,
+    point,
     prepared::Prepared,
 };
 
@@ -67,6 +70,12 @@ impl ScopedFilter {
         self.and(Condition::has_id(ids.into_iter().map(point::to_point_id)))
     }
 
+    #[must_use]
+    pub(crate) fn and_within(self, field: &str, period: Period) -> Self {
+        let (from, until) = (micros(period.from) as f64, micros(period.until) as f64);
+        self.and(Condition::range(field, Range { gte: Some(from), lt: Some(until), ..Default::default() }))
+    }
+
     /// Only what is older than `micros`.
     #[must_use]
     pub(crate) fn and_before(self, field: &str, micros: i64) -> Self {
@@ -101,21 +110,60 @@ impl Overwrite {
 
 /// What one similarity search compares with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Arm<'a> {
-    Dense(&'a [f32]),
+pub(crate) enum Similar<'a> {
+    /// Under this name.
+    Dense(&'a str, &'a [f32]),
     Sparse(&'a hindsight_ports::SparseVector),
 }
 
-impl Arm<'_> {
+impl<'a> Similar<'a> {
+    fn using(self) -> &'a str {
+        match self {
+            Self::Dense(name, _) => name,
+            Self::Sparse(_) => BM25,
+        }
+    }
+
     fn nearest(self) -> Query {
         let variant = match self {
-            Self::Dense(v) => vector_input::Variant::Dense(v.to_vec().into()),
+            Self::Dense(_, v) => vector_input::Variant::Dense(v.to_vec().into()),
             Self::Sparse(v) => vector_input::Variant::Sparse(qdrant_client::qdrant::SparseVector {
                 values: v.values.clone(),
                 indices: v.indices.clone(),
             }),
         };
         Query { variant: Some(query::Variant::Nearest(VectorInput { variant: Some(variant) })) }
+    }
+}
+
+/// What is read of a point beside its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Show<'a> {
+    Id,
+    Record,
+    /// The words, and the dense vector of this name.
+    Encoding(Option<&'a str>),
+    /// The record and every vector.
+    All,
+}
+
+impl Show<'_> {
+    fn payload(self) -> WithPayloadSelector {
+        let enable = matches!(self, Self::Record | Self::All);
+        WithPayloadSelector { selector_options: Some(with_payload_selector::SelectorOptions::Enable(enable)) }
+    }
+
+    fn vectors(self) -> WithVectorsSelector {
+        use with_vectors_selector::SelectorOptions::{Enable, Include};
+        let options = match self {
+            Self::Id | Self::Record => Enable(false),
+            Self::All => Enable(true),
+            Self::Encoding(dense) => {
+                let names = dense.into_iter().chain([BM25]).map(str::to_owned).collect();
+                Include(VectorsSelector { names })
+            }
+        };
+        WithVectorsSelector { selector_options: Some(options) }
     }
 }
 
@@ -188,32 +236,27 @@ impl ScopedBackend {
         self.backend.upsert(request).await
     }
 
-    /// The nearest points with their scores, without payload.
+    /// The nearest points with their scores.
     pub(crate) async fn nearest(
         &self,
         collection: Collection,
-        arm: Arm<'_>,
+        to: Similar<'_>,
         filter: ScopedFilter,
         limit: usize,
-    ) -> Result<Vec<(Uuid, f32)>, StoreError> {
-        let using = match arm {
-            Arm::Dense(_) => self.dense(),
-            Arm::Sparse(_) => Some(Arc::from(BM25)),
-        };
-        let Some(using) = using else { return Ok(Vec::new()) };
+        show: Show<'_>,
+    ) -> Result<Vec<ScoredPoint>, StoreError> {
         let request = QueryPoints {
             collection_name: self.name(collection),
-            query: Some(arm.nearest()),
-            using: Some(using.to_string()),
+            query: Some(to.nearest()),
+            using: Some(to.using().to_owned()),
             filter: Some(filter.0),
             limit: Some(limit as u64),
-            with_payload: Some(payload(false)),
-            with_vectors: Some(vectors(false)),
+            with_payload: Some(show.payload()),
+            with_vectors: Some(show.vectors()),
             ..Default::default()
         };
         self.ready()?;
-        let points = self.backend.query(request).await?;
-        points.into_iter().map(|p| Ok((point::from_point_id(p.id)?, p.score))).collect()
+        self.backend.query(request).await
     }
 
     pub(crate) async fn scroll(
@@ -222,7 +265,7 @@ impl ScopedBackend {
         filter: ScopedFilter,
         walk: Walk,
         limit: usize,
-        with_vectors: bool,
+        show: Show<'_>,
     ) -> Result<Scrolled, StoreError> {
         let (offset, order_by) = match walk {
             Walk::ById(offset) => (offset.map(point::to_point_id), None),
@@ -233,8 +276,8 @@ impl ScopedBackend {
             filter: Some(filter.0),
             offset,
             limit: Some(u32::try_from(limit).unwrap_or(u32::MAX)),
-            with_payload: Some(payload(true)),
-            with_vectors: Some(vectors(with_vectors)),
+            with_payload: Some(show.payload()),
+            with_vectors: Some(show.vectors()),
             order_by,
             ..Default::default()
         };
@@ -250,7 +293,7 @@ impl ScopedBackend {
         limit: usize,
     ) -> Result<Scrolled, StoreError> {
         let idle = ScopedFilter(Filter::default()).and_before(field::TOUCHED_AT, micros);
-        self.scroll(Collection::OpenTasks, idle, Walk::ById(offset), limit, false).await
+        self.scroll(Collection::OpenTasks, idle, Walk::ById(offset), limit, Show::Record).await
     }
 
     pub(crate) async fn delete(&self, collection: Collection, ids: &[Uuid]) -> Result<(), StoreError> {
@@ -283,14 +326,6 @@ impl ScopedBackend {
 
 fn newest_first(field: &str) -> OrderBy {
     OrderBy { key: field.to_owned(), direction: Some(Direction::Desc as i32), start_from: None }
-}
-
-fn payload(enable: bool) -> WithPayloadSelector {
-    WithPayloadSelector { selector_options: Some(with_payload_selector::SelectorOptions::Enable(enable)) }
-}
-
-fn vectors(enable: bool) -> WithVectorsSelector {
-    WithVectorsSelector { selector_options: Some(with_vectors_selector::SelectorOptions::Enable(enable)) }
 }
 
 /// The id of a scrolled or retrieved point.

@@ -1,73 +1,124 @@
-use std::collections::HashMap;
+//! Candidates of one kind by one arm, and the memories of those that are wanted.
 
-use futures::future::try_join3;
-use hindsight_ports::{Hit, Search, StoreError};
-use hindsight_types::{FactStatus, Memory, MemoryKind, Viewer};
-use qdrant_client::qdrant::Condition;
-use uuid::Uuid;
+use std::cmp::Reverse;
+
+use hindsight_ports::{Arm, Candidate, CandidateId, Fetched, Search, StoreError};
+use hindsight_text::entity_key;
+use hindsight_types::{FactStatus, Memory, MemoryKind, Period, Viewer};
+use qdrant_client::qdrant::{Condition, RetrievedPoint, order_value};
 
 use crate::{
     collection::Collection,
     field, point,
-    scoped::{Arm, ScopedBackend, ScopedFilter, Walk},
+    scoped::{ScopedBackend, ScopedFilter, Show, Similar, Walk},
     stored::OBSOLETE,
 };
 
-/// Most candidates per arm, and most ids a search may be narrowed to.
+/// Most candidates per arm, ids a search may be narrowed to, and memories fetched at once.
 const LARGEST: usize = 1_000;
+/// Most names that one search looks for.
+const NAMES: usize = 64;
 
-type Scores = HashMap<Uuid, f32>;
-
-/// Asks each arm for its candidates, then scores with the other arm what only one of them found.
 pub(crate) async fn search(
     backend: &ScopedBackend,
     viewer: &Viewer,
     search: &Search,
-) -> Result<Vec<Hit>, StoreError> {
+) -> Result<Vec<Candidate>, StoreError> {
     check(search)?;
     let collection = Collection::of(search.kind);
     let Some(filter) = ScopedFilter::readable(viewer, collection) else { return Ok(Vec::new()) };
     let filter = narrowed(filter, viewer, search);
-    let dense = (!search.encoding.dense.is_empty()).then_some(Arm::Dense(&search.encoding.dense));
-    let sparse = &search.encoding.sparse;
-    let sparse = (!sparse.indices.is_empty()).then_some(Arm::Sparse(sparse));
-    let one = async |arm: Option<Arm<'_>>, filter: ScopedFilter, limit: usize| match arm {
-        Some(arm) if limit > 0 => backend.nearest(collection, arm, filter, limit).await,
-        _ => Ok(Vec::new()),
-    };
+    if search.limit == 0 {
+        return Ok(Vec::new());
+    }
+    let dense = backend.dense();
+    let by = Arms { backend, collection, dense: dense.as_deref(), limit: search.limit };
+    match &search.arm {
+        Arm::Dense(vector) if vector.is_empty() => Ok(Vec::new()),
+        Arm::Dense(vector) => match by.dense {
+            Some(name) => by.similarity(Similar::Dense(name, vector), filter).await,
+            None => Ok(Vec::new()),
+        },
+        Arm::Bm25(vector) if vector.indices.is_empty() => Ok(Vec::new()),
+        Arm::Bm25(vector) => by.similarity(Similar::Sparse(vector), filter).await,
+        Arm::Entities(names) if names.is_empty() || !collection.has_entities() => Ok(Vec::new()),
+        Arm::Entities(names) => by.time(filter.and(names_any(names))).await,
+        Arm::Period(period) => by.time(within(filter, collection, *period)).await,
+    }
+}
 
-    let (by_meaning, by_words) = futures::try_join!(
-        one(dense, filter.clone(), search.limit),
-        one(sparse, filter.clone(), search.limit)
-    )?;
-    let mut scores = [by_meaning, by_words].map(|found| found.into_iter().collect::<Scores>());
-    let mut ids: Vec<Uuid> = scores.iter().flat_map(HashMap::keys).copied().collect();
-    ids.sort_unstable();
-    ids.dedup();
+/// The memories of candidates, read from the records of those alone.
+pub(crate) async fn fetch(
+    backend: &ScopedBackend,
+    viewer: &Viewer,
+    kind: MemoryKind,
+    ids: &[CandidateId],
+) -> Result<Vec<Fetched>, StoreError> {
+    if ids.len() > LARGEST {
+        return Err(StoreError::Rejected(format!("ids: more than the {LARGEST} accepted")));
+    }
+    let collection = Collection::of(kind);
+    let Some(filter) = ScopedFilter::readable(viewer, collection) else { return Ok(Vec::new()) };
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-
-    let missing = [missing(&ids, &scores[0]), missing(&ids, &scores[1])];
-    let only = |ids: &[Uuid]| filter.clone().and_ids(ids.iter().copied());
-    let (more_meaning, more_words, found) = try_join3(
-        one(dense, only(&missing[0]), missing[0].len()),
-        one(sparse, only(&missing[1]), missing[1].len()),
-        backend.scroll(collection, only(&ids), Walk::ById(None), ids.len(), false),
-    )
-    .await?;
-    scores[0].extend(more_meaning);
-    scores[1].extend(more_words);
-
-    let tenant = &viewer.tenant;
-    let hits = point::decode_all(viewer, &found.points).into_iter().map(|memory: Memory| {
-        let id = point::id(tenant, memory.id().0);
-        // What an arm does not find even among these has nothing in common with the query.
-        let score =
-            |arm: Option<Arm<'_>>, scores: &Scores| arm.map(|_| scores.get(&id).copied().unwrap_or(0.0));
-        Hit { dense: score(dense, &scores[0]), sparse: score(sparse, &scores[1]), memory }
+    let filter = filter.and_ids(ids.iter().map(|id| id.0));
+    let found = backend.scroll(collection, filter, Walk::ById(None), ids.len(), Show::Record).await?;
+    let memories: Vec<Memory> = point::decode_all(viewer, &found.points);
+    let fetched = memories.into_iter().map(|memory| {
+        let id = CandidateId(point::id(&viewer.tenant, memory.id().0));
+        Fetched { id, memory }
     });
-    Ok(sorted(hits.filter(|hit| !is_obsolete(&hit.memory)).collect()))
+    // A fact may become obsolete between a search and this.
+    Ok(fetched.filter(|fetched| !is_obsolete(&fetched.memory)).collect())
+}
+
+struct Arms<'a> {
+    backend: &'a ScopedBackend,
+    collection: Collection,
+    /// The name of the dense vectors, the same for the search and for what it reads.
+    dense: Option<&'a str>,
+    limit: usize,
+}
+
+impl Arms<'_> {
+    async fn similarity(self, to: Similar<'_>, filter: ScopedFilter) -> Result<Vec<Candidate>, StoreError> {
+        let points =
+            self.backend.nearest(self.collection, to, filter, self.limit, Show::Encoding(self.dense)).await?;
+        let candidates = points.into_iter().map(|p| {
+            let id = CandidateId(point::from_point_id(p.id)?);
+            Ok(Candidate { id, score: p.score, encoding: point::encoding(p.vectors, self.dense) })
+        });
+        let mut candidates = candidates.collect::<Result<Vec<_>, StoreError>>()?;
+        candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        Ok(candidates)
+    }
+
+    /// Newest first.
+    async fn time(self, filter: ScopedFilter) -> Result<Vec<Candidate>, StoreError> {
+        let walk = Walk::NewestFirst(self.collection.time_field());
+        let found = self
+            .backend
+            .scroll(self.collection, filter, walk, self.limit, Show::Encoding(self.dense))
+            .await?;
+        let candidates = found.points.into_iter().map(|p| {
+            let at = Reverse(order(&p));
+            let id = CandidateId(point::from_point_id(p.id)?);
+            Ok((at, Candidate { id, score: 1.0, encoding: point::encoding(p.vectors, self.dense) }))
+        });
+        let mut candidates = candidates.collect::<Result<Vec<_>, StoreError>>()?;
+        candidates.sort_by_key(|(at, candidate)| (*at, candidate.id));
+        Ok(candidates.into_iter().map(|(_, candidate)| candidate).collect())
+    }
+}
+
+/// The time by which the engine ordered a point.
+fn order(point: &RetrievedPoint) -> i64 {
+    match point.order_value.as_ref().and_then(|value| value.variant.as_ref()) {
+        Some(order_value::Variant::Int(micros)) => *micros,
+        Some(order_value::Variant::Float(micros)) => *micros as i64,
+        None => i64::MIN,
+    }
 }
 
 fn check(search: &Search) -> Result<(), StoreError> {
@@ -82,7 +133,14 @@ fn check(search: &Search) -> Result<(), StoreError> {
         let kind = search.kind.as_str();
         return refused(format!("action_name: a {kind} has none; search failure patterns or steps"));
     }
-    point::check_encoding(&search.encoding)
+    match &search.arm {
+        Arm::Dense(vector) => point::check_dense(vector),
+        Arm::Bm25(vector) => point::check_sparse(vector),
+        Arm::Entities(names) if names.len() > NAMES => {
+            refused(format!("entities: more than the {NAMES} accepted"))
+        }
+        Arm::Entities(_) | Arm::Period(_) => Ok(()),
+    }
 }
 
 fn narrowed(mut filter: ScopedFilter, viewer: &Viewer, search: &Search) -> ScopedFilter {
@@ -98,22 +156,18 @@ fn narrowed(mut filter: ScopedFilter, viewer: &Viewer, search: &Search) -> Scope
     filter
 }
 
-fn missing(ids: &[Uuid], scores: &Scores) -> Vec<Uuid> {
-    ids.iter().copied().filter(|id| !scores.contains_key(id)).collect()
+/// Memories that were written before names were indexed in one form are found as they were written.
+fn names_any(names: &[String]) -> Condition {
+    let mut keys: Vec<String> = names.iter().flat_map(|name| [entity_key(name), name.clone()]).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    Condition::matches(field::ENTITIES, keys)
 }
 
-/// A fact may become obsolete between the two rounds.
+fn within(filter: ScopedFilter, collection: Collection, period: Period) -> ScopedFilter {
+    filter.and_within(collection.time_field(), period)
+}
+
 fn is_obsolete(memory: &Memory) -> bool {
     matches!(memory, Memory::Fact(fact) if fact.status == FactStatus::Obsolete)
-}
-
-/// Nearest first by meaning, then by words, then by id: the same answer every time. Ranking is not done here.
-fn sorted(mut hits: Vec<Hit>) -> Vec<Hit> {
-    let key = |score: Option<f32>| score.unwrap_or(f32::NEG_INFINITY);
-    hits.sort_by(|a, b| {
-        (key(b.dense).total_cmp(&key(a.dense)))
-            .then_with(|| key(b.sparse).total_cmp(&key(a.sparse)))
-            .then_with(|| a.memory.id().cmp(&b.memory.id()))
-    });
-    hits
 }

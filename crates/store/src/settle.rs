@@ -12,7 +12,7 @@ use crate::{
     field,
     merge::merge,
     point,
-    scoped::{Overwrite, ScopedBackend, ScopedFilter, Walk},
+    scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk},
     stored::{Stored, verdict},
     write::{POINTS, encoded, in_batches, records},
 };
@@ -153,7 +153,7 @@ async fn current(
 ) -> Result<BTreeMap<Uuid, Current>, StoreError> {
     let count = ids.len();
     let filter = ScopedFilter::upkeep(scope).and_ids(ids);
-    let scrolled = backend.scroll(collection, filter, Walk::ById(None), count, true).await?;
+    let scrolled = backend.scroll(collection, filter, Walk::ById(None), count, Show::All).await?;
     let current = scrolled.points.into_iter().map(|p| {
         let memory = point::decode(&p)?;
         let id = point::from_point_id(p.id)?;
@@ -178,7 +178,7 @@ async fn recount(backend: &ScopedBackend, lesson: &mut Lesson) -> Result<(), Sto
             lines(Verdict::Supported),
             Walk::NewestFirst(field::AT),
             1,
-            false
+            Show::Record
         ),
     )?;
     lesson.supported = u32::try_from(supported).unwrap_or(u32::MAX);

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use hindsight_ports::{
-    EmbedderId, Encoded, Hit, MemoryStore, Page, PageRequest, Search, StoreError, StoreStats,
+    Candidate, CandidateId, EmbedderId, Encoded, Fetched, Hit, HitSearch, MemoryStore, Page, PageRequest,
+    Search, StoreError, StoreStats,
 };
 use hindsight_types::{
     EvaluationRecord, Event, EventBody, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind,
@@ -14,8 +15,8 @@ use uuid::Uuid;
 use crate::{
     VectorBackend,
     collection::Collection,
-    field, open, page, point, schema,
-    scoped::{Overwrite, ScopedBackend, ScopedFilter, Walk, next_id},
+    field, hits, open, page, point, schema,
+    scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk, next_id},
     search, settle,
     stored::{FAILED, JUDGED, Stored, WAITING, evaluation_key, former_key},
     write,
@@ -50,7 +51,7 @@ impl Store {
     ) -> Result<Option<T>, StoreError> {
         let Some(filter) = ScopedFilter::readable(viewer, collection) else { return Ok(None) };
         let filter = filter.and_ids([point::id(&viewer.tenant, key)]);
-        let found = self.backend.scroll(collection, filter, Walk::ById(None), 1, false).await?;
+        let found = self.backend.scroll(collection, filter, Walk::ById(None), 1, Show::Record).await?;
         found.points.first().map(|p| point::decode_for(viewer, p)).transpose()
     }
 
@@ -63,7 +64,7 @@ impl Store {
         let (mut all, mut from) = (Vec::new(), None);
         loop {
             let walk = Walk::ById(from);
-            let found = self.backend.scroll(collection, filter.clone(), walk, CHUNK, false).await?;
+            let found = self.backend.scroll(collection, filter.clone(), walk, CHUNK, Show::Record).await?;
             for point in &found.points {
                 all.push(point::decode(point)?);
             }
@@ -129,8 +130,21 @@ impl MemoryStore for Store {
         write::memories(&self.backend, memories).await
     }
 
-    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Hit>, StoreError> {
+    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Candidate>, StoreError> {
         search::search(&self.backend, viewer, search).await
+    }
+
+    async fn fetch(
+        &self,
+        viewer: &Viewer,
+        kind: MemoryKind,
+        ids: &[CandidateId],
+    ) -> Result<Vec<Fetched>, StoreError> {
+        search::fetch(&self.backend, viewer, kind, ids).await
+    }
+
+    async fn search_hits(&self, viewer: &Viewer, search: &HitSearch) -> Result<Vec<Hit>, StoreError> {
+        hits::search(&self.backend, viewer, search).await
     }
 
     async fn get(

@@ -1,6 +1,7 @@
 //! What each record shows of itself in the open, and under which key it is kept.
 
 use hindsight_codec::RecordBody;
+use hindsight_text::entity_key;
 use hindsight_types::{
     EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, FormerVerdicts,
     Memory, OpenTask, OutcomeStatus, Receipt, Reevaluation, Scope, Stage, Verdict, Viewer,
@@ -208,7 +209,7 @@ impl Stored for Memory {
                 fields.id(field::USER, m.scope.user());
                 fields.text(field::STATUS, status(m.status));
                 fields.text(field::INTENT, &m.intent);
-                fields.texts(field::ENTITIES, &m.entities);
+                fields.texts(field::ENTITIES, &keys(&m.entities));
                 fields.time(field::OCCURRED_AT, m.occurred_at);
                 if let Some(at) = m.expires_at {
                     fields.time(field::EXPIRES_AT, at);
@@ -223,7 +224,7 @@ impl Stored for Memory {
                 fields.texts(field::ENVIRONMENT, &t.environment.tags);
                 fields.text(field::OUTCOME, outcome(m.evaluation.outcome));
                 fields.flag(field::WORTH_REFERENCE, m.evaluation.worth_reference);
-                fields.texts(field::ENTITIES, &m.entities);
+                fields.texts(field::ENTITIES, &keys(&m.entities));
                 fields.time(field::ENDED_AT, t.ended_at);
             }
             Self::Lesson(m) => {
@@ -231,6 +232,7 @@ impl Stored for Memory {
                 fields.id(field::TASK_TYPE, m.task_type.as_ref());
                 fields.text(field::STAGE, stage(m.stage));
                 fields.texts(field::ENVIRONMENT, &m.environment.tags);
+                fields.texts(field::ENTITIES, &keys(&m.entities));
                 fields.time(field::CREATED_AT, m.created_at);
             }
             Self::FailurePattern(m) => {
@@ -265,6 +267,13 @@ impl Stored for Memory {
         let own = !matches!(self, Self::Fact(_)) || self.scope().user().is_some();
         own && viewer.may_see(self.scope())
     }
+}
+
+/// Names as they are looked for. Records written before may show them as they were given.
+fn keys(names: &[String]) -> Vec<String> {
+    let mut keys: Vec<String> = names.iter().map(|name| entity_key(name)).collect();
+    keys.retain(|key| !key.is_empty());
+    keys
 }
 
 // Keywords at rest.

@@ -6,22 +6,25 @@
 mod common;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Debug,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use common::open;
 use hindsight_ports::{
-    MemoryStore, PageRequest, Search, StoreError,
+    Arm, CandidateId, MemoryStore, PageRequest, Search, StoreError,
     testkit::samples::{
         dense, encoded, evaluation_record, evidence, experience, fact, failure_pattern, lesson, receipt,
-        sparse, step_event, step_memory, tenant, trace, user,
+        sparse, step_event, step_memory, tenant, time, trace, user,
     },
 };
 use hindsight_types::{
     AgentId, EvaluationRecord, EvaluationState, Event, EventId, Evidence, EvidenceId, Memory, MemoryId,
-    MemoryKind, Receipt, ReceiptId, Scope, TaskType, TenantId, TraceId, Verdict, Viewer, Visibility,
+    MemoryKind, Period, Receipt, ReceiptId, Scope, TaskType, TenantId, TraceId, Verdict, Viewer, Visibility,
 };
 use proptest::{
     prelude::*,
@@ -82,6 +85,8 @@ struct Case<'a> {
     store: &'a dyn MemoryStore,
     tenants: [TenantId; 2],
     model: Model,
+    /// Every key that a search gave out.
+    candidates: Mutex<BTreeSet<CandidateId>>,
 }
 
 /// The same ids in every tenant.
@@ -168,6 +173,7 @@ impl Case<'_> {
             MemoryKind::Experience => experience(scope, &run(key), key.into()),
             MemoryKind::Lesson => Memory::Lesson(hindsight_types::Lesson {
                 id: MemoryId(id(key)),
+                entities: vec!["x".to_owned()],
                 ..lesson(scope, "x", &[], 0)
             }),
             MemoryKind::FailurePattern => Memory::FailurePattern(hindsight_types::FailurePattern {
@@ -229,14 +235,25 @@ impl Case<'_> {
             found.sort_by_key(|(id, _)| *id);
             found
         };
-        let every_id = self.model.memories.keys().map(|(.., id)| *id).collect();
-        for ids in [None, Some(every_id)] {
-            let encoding = encoded_query();
-            let search = Search { kind, encoding, limit: 100, action_name: None, ids };
-            let hits = self.store.search(viewer, &search).await.unwrap();
-            let found = hits.iter().map(|hit| known(&hit.memory)).collect();
-            same("search", viewer, sorted(found), expected.clone());
+        let every_id: Vec<MemoryId> = self.model.memories.keys().map(|(.., id)| *id).collect();
+        for (arm, ids) in
+            every_arm().into_iter().flat_map(|arm| [(arm.clone(), None), (arm, Some(every_id.clone()))])
+        {
+            let named = !matches!(arm, Arm::Entities(_)) || names_any(kind);
+            let search = Search { kind, arm, limit: 100, action_name: None, ids };
+            let candidates = self.store.search(viewer, &search).await.unwrap();
+            let keys: Vec<CandidateId> = candidates.iter().map(|c| c.id).collect();
+            let fetched = self.store.fetch(viewer, kind, &keys).await.unwrap();
+            let found = fetched.iter().map(|f| known(&f.memory)).collect();
+            let expected = if named { expected.clone() } else { Vec::new() };
+            same(search.arm.name(), viewer, sorted(found), expected);
+            self.candidates.lock().unwrap().extend(keys);
         }
+        // The keys of whatever anyone found before open nothing that is another's.
+        let keys: Vec<CandidateId> = self.candidates.lock().unwrap().iter().copied().collect();
+        let fetched = self.store.fetch(viewer, kind, &keys).await.unwrap();
+        let fetched: Vec<_> = fetched.iter().map(|f| known(&f.memory)).collect();
+        assert!(fetched.iter().all(|one| expected.contains(one)), "fetch as {viewer:?}: {fetched:?}");
         let (mut listed, mut token) = (Vec::new(), String::new());
         loop {
             let page = self.store.list(viewer, kind, &PageRequest { size: 2, token }).await.unwrap();
@@ -298,8 +315,15 @@ impl Case<'_> {
     }
 }
 
-fn encoded_query() -> hindsight_ports::Encoding {
-    hindsight_ports::Encoding { dense: dense(0), sparse: sparse(&[7]) }
+/// Each finds everything that the case writes of a kind that it can find.
+fn every_arm() -> [Arm; 4] {
+    let names = ["tea", "db-0", "x"].map(str::to_owned).to_vec();
+    let (from, until) = (time(-1_000), time(1_000));
+    [Arm::Dense(dense(0)), Arm::Bm25(sparse(&[7])), Arm::Entities(names), Arm::Period(Period { from, until })]
+}
+
+fn names_any(kind: MemoryKind) -> bool {
+    matches!(kind, MemoryKind::Fact | MemoryKind::Experience | MemoryKind::Lesson)
 }
 
 #[test]
@@ -312,7 +336,8 @@ fn nobody_sees_what_is_anothers() {
     let outcome = runner.run(&prop::collection::vec(op(), 1..30), |ops| {
         let case = CASE.fetch_add(1, Ordering::Relaxed);
         let tenants = [0, 1].map(|n| tenant(&format!("case-{case}-tenant-{n}")));
-        let mut case = Case { store: &*opened.store, tenants, model: Model::default() };
+        let mut case =
+            Case { store: &*opened.store, tenants, model: Model::default(), candidates: Mutex::default() };
         runtime.block_on(async {
             for op in ops {
                 case.apply(op).await;

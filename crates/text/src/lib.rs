@@ -3,6 +3,7 @@
 
 pub mod bm25;
 mod compare;
+mod entity;
 mod names;
 mod scan;
 mod script;
@@ -11,6 +12,7 @@ mod tokenize;
 mod visible;
 
 pub use compare::{overlap, similarity, token_set};
+pub use entity::entity_key;
 pub use names::names;
 pub use script::{is_cjk, mostly_cjk, truncate_chars};
 pub use stopwords::is_stop_word;

@@ -9,6 +9,7 @@ mod event;
 mod ids;
 mod memory;
 mod outcome;
+mod period;
 mod receipt;
 mod reevaluation;
 mod scope;
@@ -30,6 +31,7 @@ pub use memory::{
     Experience, Fact, FactStatus, FailurePattern, Lesson, Memory, MemoryKind, Stage, StepMemory,
 };
 pub use outcome::{EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus};
+pub use period::Period;
 pub use receipt::{
     ArmReport, Evidence, Exposure, RecalledItem, Receipt, ScoreFactors, SimilarityParts, Verdict, Withheld,
     WithheldReason,

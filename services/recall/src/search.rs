@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use hindsight_ports::{
-    EmbedError, Embedder, Encoding, Hit, MemoryStore, Purpose, Search, SparseVector, StoreError,
+    EmbedError, Embedder, Encoding, Hit, HitSearch, MemoryStore, Purpose, SparseVector, StoreError,
 };
 use hindsight_text::bm25;
 use hindsight_types::{ArmReport, MemoryKind, Viewer};
@@ -87,14 +87,14 @@ pub(crate) async fn search(
     until: Instant,
 ) -> Found {
     let searches = kinds.iter().map(async |&kind| {
-        let search = Search {
+        let search = HitSearch {
             kind,
             encoding: query.encoding.clone(),
             limit: candidates,
             action_name: None,
             ids: None,
         };
-        (kind, timeout_at(until, store.search(viewer, &search)).await)
+        (kind, timeout_at(until, store.search_hits(viewer, &search)).await)
     });
     let mut found = Found::default();
     for (kind, result) in join_all(searches).await {

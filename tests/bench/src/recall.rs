@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use futures::future::try_join_all;
-use hindsight_ports::{Encoding, Purpose, Search, SparseVector};
+use hindsight_ports::{Encoding, HitSearch, Purpose, SparseVector};
 use hindsight_proto::{common::v1 as common, recall::v1::RecallRequest};
 use hindsight_text::bm25;
 use hindsight_types::{MemoryKind, Viewer};
@@ -71,9 +71,9 @@ async fn ask(system: &System, query: String, measured: &mut Measured) -> anyhow:
     let started = Instant::now();
     try_join_all(KINDS.map(|kind| {
         let search =
-            Search { kind, encoding: encoding.clone(), limit: CANDIDATES, action_name: None, ids: None };
+            HitSearch { kind, encoding: encoding.clone(), limit: CANDIDATES, action_name: None, ids: None };
         let viewer = &viewer;
-        async move { system.store.search(viewer, &search).await }
+        async move { system.store.search_hits(viewer, &search).await }
     }))
     .await?;
     measured.store.push(started.elapsed());

@@ -15,7 +15,10 @@ use hindsight_types::{
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use crate::{EmbedderId, Encoded, Hit, MemoryStore, Page, PageRequest, Search, StoreError, StoreStats};
+use crate::{
+    Candidate, CandidateId, EmbedderId, Encoded, Fetched, Hit, HitSearch, MemoryStore, Page, PageRequest,
+    Search, StoreError, StoreStats,
+};
 
 /// The methods of [`MemoryStore`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,6 +31,8 @@ pub enum StoreCall {
     IdleTasks,
     Upsert,
     Search,
+    Fetch,
+    SearchHits,
     Get,
     List,
     Experience,
@@ -68,15 +73,18 @@ pub enum Calls {
     Reads,
     Writes,
     Only(StoreCall),
+    /// Searches by the arm of this name.
+    SearchesBy(&'static str),
 }
 
 impl Calls {
-    fn contains(self, call: StoreCall) -> bool {
+    fn contains(self, call: StoreCall, arm: Option<&str>) -> bool {
         match self {
             Self::All => true,
             Self::Reads => !call.is_write(),
             Self::Writes => call.is_write(),
             Self::Only(only) => only == call,
+            Self::SearchesBy(name) => arm == Some(name),
         }
     }
 }
@@ -155,12 +163,12 @@ impl FaultyStore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn faults(&self, call: StoreCall) -> Vec<Fault> {
+    fn faults(&self, call: StoreCall, arm: Option<&str>) -> Vec<Fault> {
         let mut state = self.state();
         let State { rules, rng, made } = &mut *state;
         *made.entry(call).or_default() += 1;
         let mut faults = Vec::new();
-        for rule in rules.iter_mut().filter(|rule| rule.calls.contains(call)) {
+        for rule in rules.iter_mut().filter(|rule| rule.calls.contains(call, arm)) {
             rule.seen += 1;
             let fires = match rule.when {
                 When::Always => true,
@@ -179,8 +187,15 @@ impl FaultyStore {
         call: StoreCall,
         work: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
+        Self::suffering(self.faults(call, None), work).await
+    }
+
+    async fn suffering<T>(
+        faults: Vec<Fault>,
+        work: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
         let mut lost = None;
-        for fault in self.faults(call) {
+        for fault in faults {
             match fault {
                 Fault::Refuse(error) => return Err(error),
                 Fault::Lose(error) => lost = lost.or(Some(error)),
@@ -222,8 +237,22 @@ impl MemoryStore for FaultyStore {
         self.around(StoreCall::Upsert, self.inner.upsert(memories)).await
     }
 
-    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Hit>, StoreError> {
-        self.around(StoreCall::Search, self.inner.search(viewer, search)).await
+    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Candidate>, StoreError> {
+        let faults = self.faults(StoreCall::Search, Some(search.arm.name()));
+        Self::suffering(faults, self.inner.search(viewer, search)).await
+    }
+
+    async fn fetch(
+        &self,
+        viewer: &Viewer,
+        kind: MemoryKind,
+        ids: &[CandidateId],
+    ) -> Result<Vec<Fetched>, StoreError> {
+        self.around(StoreCall::Fetch, self.inner.fetch(viewer, kind, ids)).await
+    }
+
+    async fn search_hits(&self, viewer: &Viewer, search: &HitSearch) -> Result<Vec<Hit>, StoreError> {
+        self.around(StoreCall::SearchHits, self.inner.search_hits(viewer, search)).await
     }
 
     async fn get(

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod events;
+mod hits;
 mod ledger;
 mod lists;
 mod memories;
@@ -13,6 +14,7 @@ mod tasks;
 pub use events::{
     events_are_stored_once, events_come_in_order, events_stay_in_their_scope, large_events, many_events,
 };
+pub use hits::{arms_score_every_hit, arms_switch_off};
 pub use ledger::{
     evaluations_are_replaced_and_listed, evidence_is_append_only, former_verdicts_are_kept,
     judged_runs_are_found_for_upkeep, lesson_counts_follow_the_ledger, receipts_are_kept,
@@ -30,8 +32,9 @@ pub use merges::{
     sources_are_bounded,
 };
 pub use searches::{
-    arms_score_every_hit, arms_switch_off, obsolete_facts_are_not_found, searches_are_narrowed,
-    searches_stay_in_their_scope, unusable_vectors_are_refused,
+    an_empty_arm_finds_nothing, candidates_are_best_first, candidates_come_with_their_vectors,
+    each_arm_finds_its_own, names_are_found_however_they_are_written, obsolete_facts_are_not_found,
+    searches_are_narrowed, searches_stay_in_their_scope, unusable_searches_are_refused,
 };
 pub use tasks::open_tasks_are_found_when_idle;
 
@@ -41,7 +44,9 @@ pub use tasks::open_tasks_are_found_when_idle;
 macro_rules! memory_store_suite {
     ($open:expr) => {
         $crate::memory_store_suite! { $open =>
-            another_embedder_is_refused arms_score_every_hit arms_switch_off concurrent_writers_lose_nothing
+            an_empty_arm_finds_nothing another_embedder_is_refused candidates_are_best_first
+            candidates_come_with_their_vectors each_arm_finds_its_own names_are_found_however_they_are_written
+            arms_score_every_hit arms_switch_off concurrent_writers_lose_nothing
             evaluations_are_replaced_and_listed events_are_stored_once events_come_in_order
             events_stay_in_their_scope every_kind_comes_back evidence_is_append_only facts_are_of_one_user
             former_verdicts_are_kept judged_runs_are_found_for_upkeep large_events lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced
@@ -50,7 +55,7 @@ macro_rules! memory_store_suite {
             reevaluations_are_kept
             searches_are_narrowed searches_stay_in_their_scope sources_are_bounded
             statistics_count_what_is_visible tenants_may_use_the_same_ids tokens_fit_one_list_only
-            unusable_vectors_are_refused
+            unusable_searches_are_refused
         }
     };
     ($open:expr => $($check:ident)*) => {

@@ -2,7 +2,8 @@ use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
 use hindsight_ports::{
-    EmbedderId, Encoded, Hit, MemoryStore, Page, PageRequest, Search, StoreError, StoreStats,
+    Arm, Candidate, CandidateId, EmbedderId, Encoded, Fetched, Hit, HitSearch, MemoryStore, Page,
+    PageRequest, Search, StoreError, StoreStats,
 };
 use hindsight_types::{
     EvaluationRecord, Event, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind, OpenTask,
@@ -124,9 +125,30 @@ impl MemoryStore for Observed {
         self.call("upsert", "").writes(memories.len()).make(self.inner.upsert(memories)).await
     }
 
-    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Hit>, StoreError> {
+    async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Candidate>, StoreError> {
+        let operation = match search.arm {
+            Arm::Dense(_) => "search_dense",
+            Arm::Bm25(_) => "search_bm25",
+            Arm::Entities(_) => "search_entities",
+            Arm::Period(_) => "search_period",
+        };
         let call = self.inner.search(viewer, search);
-        self.call("search", collection(search.kind)).make_counting(call, |hits| Some(hits.len())).await
+        self.call(operation, collection(search.kind)).make_counting(call, |found| Some(found.len())).await
+    }
+
+    async fn fetch(
+        &self,
+        viewer: &Viewer,
+        kind: MemoryKind,
+        ids: &[CandidateId],
+    ) -> Result<Vec<Fetched>, StoreError> {
+        let call = self.inner.fetch(viewer, kind, ids);
+        self.call("fetch", collection(kind)).make_counting(call, |found| Some(found.len())).await
+    }
+
+    async fn search_hits(&self, viewer: &Viewer, search: &HitSearch) -> Result<Vec<Hit>, StoreError> {
+        let call = self.inner.search_hits(viewer, search);
+        self.call("search_hits", collection(search.kind)).make_counting(call, |hits| Some(hits.len())).await
     }
 
     async fn get(

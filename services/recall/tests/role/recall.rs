@@ -91,7 +91,7 @@ async fn facts_stay_with_their_user_and_tenant() {
 async fn an_outage_gives_a_degraded_answer_unless_strict() {
     let world = World::new().await;
     world.remember(vec![experience("t-1", TASK)]).await;
-    world.store.inject(Calls::Only(StoreCall::Search), When::Always, unavailable());
+    world.store.inject(Calls::Only(StoreCall::SearchHits), When::Always, unavailable());
     let answer = world.recall(ask(TASK)).await.unwrap();
     assert!(answer.items.is_empty() && answer.degraded);
     assert!(answer.arms.iter().all(|arm| arm.dropped == "store unavailable"));
@@ -110,7 +110,7 @@ async fn the_deadline_is_kept_with_what_there_is_by_then() {
     world.remember(vec![experience("t-1", TASK)]).await;
     let hour = Duration::from_secs(3600);
     // The lessons are late; everything else answers.
-    world.store.inject(Calls::Only(StoreCall::Search), When::Nth(2), Fault::Delay(hour));
+    world.store.inject(Calls::Only(StoreCall::SearchHits), When::Nth(2), Fault::Delay(hour));
     let answer = world.recall_within(ask(TASK), Duration::from_secs(5)).await.unwrap();
     assert_eq!(answer.items.len(), 1, "{answer:?}");
     assert!(answer.degraded);
@@ -118,7 +118,7 @@ async fn the_deadline_is_kept_with_what_there_is_by_then() {
     assert_eq!(dropped.len(), 1);
     assert_eq!((dropped[0].kind(), dropped[0].dropped.as_str()), (MemoryKind::Lesson, "deadline"));
 
-    world.store.inject(Calls::Only(StoreCall::Search), When::Always, Fault::Delay(hour));
+    world.store.inject(Calls::Only(StoreCall::SearchHits), When::Always, Fault::Delay(hour));
     let late = world.recall_within(ask(TASK), Duration::from_secs(1)).await.unwrap();
     assert!(late.items.is_empty() && late.degraded && late.empty_reason.contains("deadline"));
     let strict = RecallRequest { strict: true, ..ask(TASK) };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hindsight_embed::HashingEmbedder;
-use hindsight_ports::{Embedder, Encoding, Hit, MemoryStore, Purpose, Search, SparseVector};
+use hindsight_ports::{Embedder, Encoding, Hit, MemoryStore, Purpose, HitSearch, SparseVector};
 use hindsight_rank::{DenseScale, Ranking, Request, Settings, rank};
 use hindsight_store::{Store, StoreOptions};
 use hindsight_store_edge::{EdgeBackend, EdgeOptions};
@@ -105,8 +105,8 @@ impl Bench {
         }
         let viewer = Viewer::of_tenant(self.tenant.clone()).with_user(Some(UserId::new(user)?));
         let search =
-            Search { kind: MemoryKind::Fact, encoding, limit: CANDIDATES, action_name: None, ids: None };
-        let hits = self.store.search(&viewer, &search).await?;
+            HitSearch { kind: MemoryKind::Fact, encoding, limit: CANDIDATES, action_name: None, ids: None };
+        let hits = self.store.search_hits(&viewer, &search).await?;
         let memories: Vec<Memory> = match arms {
             Arms::Fused => self.rank(hits, query, now).items.into_iter().map(|i| i.memory).collect(),
             Arms::Bm25 => best(hits, |h| h.sparse),

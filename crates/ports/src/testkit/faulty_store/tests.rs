@@ -1,5 +1,7 @@
+use hindsight_types::Period;
+
 use super::*;
-use crate::testkit::samples;
+use crate::{Arm, testkit::samples};
 
 /// Remembers nothing; counts what reaches it.
 #[derive(Default)]
@@ -40,7 +42,13 @@ impl MemoryStore for Counting {
     async fn upsert(&self, _: &[Encoded<Memory>]) -> Result<(), StoreError> {
         self.done()
     }
-    async fn search(&self, _: &Viewer, _: &Search) -> Result<Vec<Hit>, StoreError> {
+    async fn search(&self, _: &Viewer, _: &Search) -> Result<Vec<Candidate>, StoreError> {
+        self.done()
+    }
+    async fn fetch(&self, _: &Viewer, _: MemoryKind, _: &[CandidateId]) -> Result<Vec<Fetched>, StoreError> {
+        self.done()
+    }
+    async fn search_hits(&self, _: &Viewer, _: &HitSearch) -> Result<Vec<Hit>, StoreError> {
         self.done()
     }
     async fn get(&self, _: &Viewer, _: MemoryKind, _: MemoryId) -> Result<Option<Memory>, StoreError> {
@@ -131,6 +139,17 @@ async fn the_nth_call_of_its_class_is_refused() {
     assert!(store.upsert(&[]).await.is_err());
     assert!(store.upsert(&[]).await.is_ok());
     assert_eq!((inner.count(), store.made(StoreCall::Upsert)), (3, 2));
+}
+
+#[tokio::test]
+async fn one_arm_alone_is_refused() {
+    let (inner, store) = faulty(0);
+    store.inject(Calls::SearchesBy("period"), When::Always, Fault::Refuse(away()));
+    let (from, until) = (samples::time(0), samples::time(1));
+    let by = |arm| Search { kind: MemoryKind::Fact, arm, limit: 1, action_name: None, ids: None };
+    assert!(store.search(&viewer(), &by(Arm::Period(Period { from, until }))).await.is_err());
+    assert!(store.search(&viewer(), &by(Arm::Entities(Vec::new()))).await.is_ok());
+    assert_eq!((inner.count(), store.made(StoreCall::Search)), (1, 2));
 }
 
 #[tokio::test]

@@ -47,7 +47,7 @@ pub async fn patterns_merge_across_runs(store: Arc<dyn MemoryStore>) {
     for (term, hits) in [(3, 1), (1, 0)] {
         let search = Search {
             kind: MemoryKind::FailurePattern,
-            encoding: crate::Encoding { dense: Vec::new(), sparse: sparse(&[term]) },
+            arm: crate::Arm::Bm25(sparse(&[term])),
             limit: 10,
             action_name: None,
             ids: None,
