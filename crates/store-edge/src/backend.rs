@@ -13,9 +13,9 @@ use async_trait::async_trait;
 use hindsight_ports::StoreError;
 use hindsight_store::{Scrolled, VectorBackend};
 use qdrant_client::qdrant::{
-    CollectionInfo, CountPoints, CreateCollection, CreateFieldIndexCollection, DeletePoints, FacetCounts,
-    FacetHit, GetPoints, QueryPoints, RetrievedPoint, ScoredPoint, ScrollPoints, SetPayloadPoints,
-    UpsertPoints,
+    CollectionInfo, CountPoints, CreateCollection, CreateFieldIndexCollection, CreateVectorNameRequest,
+    DeletePoints, DeleteVectorNameRequest, FacetCounts, FacetHit, GetPoints, QueryPoints, RetrievedPoint,
+    ScoredPoint, ScrollPoints, SetPayloadPoints, UpdatePointVectors, UpsertPoints,
 };
 use tokio::sync::{Mutex, Semaphore};
 
@@ -194,8 +194,20 @@ impl VectorBackend for EdgeBackend {
         self.inner.collection(&request.collection_name)?.write(Write::CreateIndex(request)).await
     }
 
+    async fn create_vector_name(&self, request: CreateVectorNameRequest) -> Result<(), StoreError> {
+        self.inner.collection(&request.collection_name)?.write(Write::CreateVectorName(request)).await
+    }
+
+    async fn delete_vector_name(&self, request: DeleteVectorNameRequest) -> Result<(), StoreError> {
+        self.inner.collection(&request.collection_name)?.write(Write::DeleteVectorName(request)).await
+    }
+
     async fn upsert(&self, request: UpsertPoints) -> Result<(), StoreError> {
         self.inner.collection(&request.collection_name)?.write(Write::Upsert(request)).await
+    }
+
+    async fn update_vectors(&self, request: UpdatePointVectors) -> Result<(), StoreError> {
+        self.inner.collection(&request.collection_name)?.write(Write::UpdateVectors(request)).await
     }
 
     async fn set_payload(&self, request: SetPayloadPoints) -> Result<(), StoreError> {
@@ -224,7 +236,7 @@ impl VectorBackend for EdgeBackend {
         let collection = self.inner.collection(&collection_name)?;
         let ids = ids_to_engine(ids)?;
         let payload = payload_selector(with_payload, false)?;
-        let vectors = vectors_selector(with_vectors, collection.schema())?;
+        let vectors = vectors_selector(with_vectors, &collection.schema())?;
         let records =
             collection.read(move |shard| shard.retrieve(&ids, Some(payload), Some(vectors))).await?;
         Ok(records.into_iter().map(record_from_engine).collect())
@@ -232,7 +244,7 @@ impl VectorBackend for EdgeBackend {
 
     async fn query(&self, request: QueryPoints) -> Result<Vec<ScoredPoint>, StoreError> {
         let collection = self.inner.collection(&request.collection_name)?;
-        let query = query_to_engine(request, collection.schema())?;
+        let query = query_to_engine(request, &collection.schema())?;
         // The engine finds `offset + limit` points and leaves the cutting to its caller.
         let offset = query.offset;
         let points = collection.read(move |shard| shard.query(query)).await?;
@@ -241,7 +253,7 @@ impl VectorBackend for EdgeBackend {
 
     async fn scroll(&self, request: ScrollPoints) -> Result<Scrolled, StoreError> {
         let collection = self.inner.collection(&request.collection_name)?;
-        let scroll = scroll_to_engine(request, collection.schema())?;
+        let scroll = scroll_to_engine(request, &collection.schema())?;
         collection.read(move |shard| shard.scroll(scroll)).await.map(scrolled_from_engine)
     }
 

@@ -134,7 +134,8 @@ impl Description {
     }
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Replaces a file as a whole, durably.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let next = path.with_extension("next");
     let mut file = File::create(&next)?;
     file.write_all(bytes)?;

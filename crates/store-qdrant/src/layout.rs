@@ -2,13 +2,16 @@
 //! it is unknown to servers before 1.18, which would ignore it.
 #![allow(deprecated)]
 
+use std::collections::HashMap;
+
 use hindsight_ports::StoreError;
 use qdrant_client::qdrant::{
     BoolIndexParams, CreateCollection, CreateFieldIndexCollection, DatetimeIndexParams, FieldType,
     FloatIndexParams, GeoIndexParams, IntegerIndexParams, KeywordIndexParams, PayloadIndexParams,
     PrefetchQuery, QuantizationConfig, QuantizationSearchParams, QuantizationType, QueryPoints,
-    ScalarQuantization, SearchParams, SparseIndexConfig, UuidIndexParams, VectorsConfig,
-    payload_index_params::IndexParams, quantization_config, vectors_config,
+    ScalarQuantization, SearchParams, SparseIndexConfig, UpdateCollection, UuidIndexParams, VectorParams,
+    VectorParamsDiff, VectorParamsDiffMap, VectorsConfig, VectorsConfigDiff,
+    payload_index_params::IndexParams, quantization_config, vectors_config, vectors_config_diff,
 };
 
 use crate::options::rejected;
@@ -94,6 +97,26 @@ impl CollectionLayout {
             });
         }
         request
+    }
+
+    /// What puts a vector that was added later where this says. `None`: it lies there.
+    pub(crate) fn of_vector(
+        &self,
+        collection: &str,
+        name: &str,
+        params: &VectorParams,
+    ) -> Option<UpdateCollection> {
+        if !self.on_disk_vectors || params.on_disk == Some(true) {
+            return None;
+        }
+        let diff = VectorParamsDiff { on_disk: Some(true), ..VectorParamsDiff::default() };
+        let map = VectorParamsDiffMap { map: HashMap::from([(name.to_owned(), diff)]) };
+        let config = vectors_config_diff::Config::ParamsMap(map);
+        Some(UpdateCollection {
+            collection_name: collection.to_owned(),
+            vectors_config: Some(VectorsConfigDiff { config: Some(config) }),
+            ..UpdateCollection::default()
+        })
     }
 
     pub(crate) fn of_index(&self, mut request: CreateFieldIndexCollection) -> CreateFieldIndexCollection {

@@ -13,6 +13,8 @@ impl Version {
     pub(crate) const CONDITIONAL_UPSERTS: Self = Self { major: 1, minor: 16 };
     /// The first whose upserts know `update_mode`, which older ones ignore too.
     pub(crate) const UPDATE_MODES: Self = Self { major: 1, minor: 17 };
+    /// The first that adds named vectors to collections that are there.
+    pub(crate) const VECTOR_NAMES: Self = Self { major: 1, minor: 18 };
 
     /// Reads `1.19.0`, `1.19`, `v1.19.0-dev`.
     pub(crate) fn parse(text: &str) -> Option<Self> {

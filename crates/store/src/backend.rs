@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use hindsight_ports::StoreError;
 use qdrant_client::qdrant::{
-    CollectionInfo, CountPoints, CreateCollection, CreateFieldIndexCollection, DeletePoints, FacetCounts,
-    FacetHit, GetPoints, PointId, QueryPoints, RetrievedPoint, ScoredPoint, ScrollPoints, SetPayloadPoints,
-    UpsertPoints,
+    CollectionInfo, CountPoints, CreateCollection, CreateFieldIndexCollection, CreateVectorNameRequest,
+    DeletePoints, DeleteVectorNameRequest, FacetCounts, FacetHit, GetPoints, PointId, QueryPoints,
+    RetrievedPoint, ScoredPoint, ScrollPoints, SetPayloadPoints, UpdatePointVectors, UpsertPoints,
 };
 
 /// A page of a scroll.
@@ -30,8 +30,18 @@ pub trait VectorBackend: Send + Sync + 'static {
     /// Idempotent.
     async fn create_field_index(&self, request: CreateFieldIndexCollection) -> Result<(), StoreError>;
 
+    /// Gives a collection one more named vector, which no point has yet, or leaves one of that name as it is.
+    async fn create_vector_name(&self, request: CreateVectorNameRequest) -> Result<(), StoreError>;
+
+    /// Takes a named vector from a collection and all its points. That it is not there is fine.
+    async fn delete_vector_name(&self, request: DeleteVectorNameRequest) -> Result<(), StoreError>;
+
     /// With `update_filter`, points that exist and do not match it are left as they are.
     async fn upsert(&self, request: UpsertPoints) -> Result<(), StoreError>;
+
+    /// Sets the named vectors of points and leaves their other vectors and their payload. Points that are not
+    /// there are passed over; with `update_filter`, so are those that do not match it.
+    async fn update_vectors(&self, request: UpdatePointVectors) -> Result<(), StoreError>;
 
     async fn set_payload(&self, request: SetPayloadPoints) -> Result<(), StoreError>;
 

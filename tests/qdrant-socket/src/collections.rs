@@ -4,7 +4,7 @@ use hindsight_store::VectorBackend;
 use qdrant_client::qdrant::{
     CollectionDescription, CollectionInfo, CollectionOperationResponse, CreateCollection,
     GetCollectionInfoRequest, GetCollectionInfoResponse, ListCollectionsRequest, ListCollectionsResponse,
-    collections_server::Collections,
+    UpdateCollection, collections_server::Collections, vectors_config, vectors_config_diff,
 };
 use tonic::{Request, Response, Status};
 
@@ -49,9 +49,21 @@ service! {
             self.created.lock().unwrap_or_else(PoisonError::into_inner).insert(name, asked);
             Ok(Response::new(CollectionOperationResponse { result: true, ..Default::default() }))
         }
+
+        async fn update(
+            &self,
+            request: Request<UpdateCollection>,
+        ) -> Result<Response<CollectionOperationResponse>, Status> {
+            let UpdateCollection { collection_name, vectors_config, .. } = request.into_inner();
+            let Some(vectors_config_diff::Config::ParamsMap(diff)) = vectors_config.and_then(|v| v.config) else {
+                return Err(Status::unimplemented("update: only of named vectors"));
+            };
+            let mut updated = self.updated.lock().unwrap_or_else(PoisonError::into_inner);
+            updated.entry(collection_name).or_default().extend(diff.map);
+            Ok(Response::new(CollectionOperationResponse { result: true, ..Default::default() }))
+        }
     }
     unanswered {
-        update: UpdateCollection => CollectionOperationResponse,
         delete: DeleteCollection => CollectionOperationResponse,
         update_aliases: ChangeAliases => CollectionOperationResponse,
         list_collection_aliases: ListCollectionAliasesRequest => ListAliasesResponse,
@@ -69,6 +81,7 @@ service! {
 impl Service {
     fn as_asked_for(&self, name: &str, mut info: CollectionInfo) -> CollectionInfo {
         let created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
+        self.as_updated(name, &mut info);
         let (Some(asked), Some(config)) = (created.get(name), info.config.as_mut()) else { return info };
         config.quantization_config = asked.quantization_config;
         if let Some(params) = config.params.as_mut() {
@@ -79,6 +92,19 @@ impl Service {
             params.sparse_vectors_config = asked.sparse_vectors_config.clone();
         }
         info
+    }
+
+    #[allow(deprecated, reason = "what servers before 1.18 report")]
+    fn as_updated(&self, name: &str, info: &mut CollectionInfo) {
+        let updated = self.updated.lock().unwrap_or_else(PoisonError::into_inner);
+        let params = info.config.as_mut().and_then(|config| config.params.as_mut());
+        let vectors = params.and_then(|params| params.vectors_config.as_mut()?.config.as_mut());
+        let Some(vectors_config::Config::ParamsMap(vectors)) = vectors else { return };
+        for (vector, diff) in updated.get(name).into_iter().flatten() {
+            if let Some(params) = vectors.map.get_mut(vector) {
+                params.on_disk = diff.on_disk.or(params.on_disk);
+            }
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! The embedded engine behind Qdrant's gRPC services, for tests of what speaks to a Qdrant server: what crosses
 //! the wire is what a real server would get, and answers, statuses and broken connections are real.
 //!
-//! Answered are the calls that `hindsight-store-qdrant` makes: of `Collections` Get, List and Create, of `Points`
-//! Upsert, Get, Delete, SetPayload, CreateFieldIndex, Query, Scroll, Count and Facet, and `Qdrant/HealthCheck`.
+//! Answered are the calls that `hindsight-store-qdrant` makes: of `Collections` Get, List, Create and Update, of
+//! `Points` Upsert, UpdateVectors, Get, Delete, SetPayload, CreateFieldIndex, CreateVectorName, DeleteVectorName,
+//! Query, Scroll, Count and Facet, and `Qdrant/HealthCheck`.
 //! All others are `UNIMPLEMENTED`. Settings of a collection that say only where data lies (shards, replicas,
 //! quantization) are taken, reported back until the server restarts, and have no effect.
 

@@ -1,9 +1,9 @@
 use hindsight_store::VectorBackend;
 use qdrant_client::qdrant::{
-    CountPoints, CountResponse, CountResult, CreateFieldIndexCollection, DeletePoints, FacetCounts,
-    FacetResponse, GetPoints, GetResponse, PointsOperationResponse, PrefetchQuery, QueryPoints,
-    QueryResponse, ScrollPoints, ScrollResponse, SearchParams, SetPayloadPoints, UpsertPoints,
-    points_server::Points,
+    CountPoints, CountResponse, CountResult, CreateFieldIndexCollection, CreateVectorNameRequest,
+    DeletePoints, DeleteVectorNameRequest, FacetCounts, FacetResponse, GetPoints, GetResponse,
+    PointsOperationResponse, PrefetchQuery, QueryPoints, QueryResponse, ScrollPoints, ScrollResponse,
+    SearchParams, SetPayloadPoints, UpdatePointVectors, UpsertPoints, points_server::Points,
 };
 use tonic::{Request, Response, Status};
 
@@ -17,6 +17,44 @@ service! {
         ) -> Result<Response<PointsOperationResponse>, Status> {
             let request = request.into_inner();
             self.run(request.collection_name.clone(), |b| async move { b.upsert(request).await }).await?;
+            Ok(completed())
+        }
+
+        /// As a server does, a message with a point that is not there is refused when the others are done.
+        async fn update_vectors(
+            &self,
+            request: Request<UpdatePointVectors>,
+        ) -> Result<Response<PointsOperationResponse>, Status> {
+            let request = request.into_inner();
+            let name = request.collection_name.clone();
+            let ids = request.points.iter().filter_map(|point| point.id.clone()).collect();
+            let asked = GetPoints { collection_name: name.clone(), ids, ..GetPoints::default() };
+            self.run(name.clone(), |b| async move { b.update_vectors(request).await }).await?;
+            let count = asked.ids.len();
+            let there = self.run(name, |b| async move { b.get(asked).await }).await?;
+            if there.len() < count {
+                return Err(Status::not_found("Not found: No point with id found"));
+            }
+            Ok(completed())
+        }
+
+        async fn create_vector_name(
+            &self,
+            request: Request<CreateVectorNameRequest>,
+        ) -> Result<Response<PointsOperationResponse>, Status> {
+            let request = request.into_inner();
+            let name = request.collection_name.clone();
+            self.run(name, |b| async move { b.create_vector_name(request).await }).await?;
+            Ok(completed())
+        }
+
+        async fn delete_vector_name(
+            &self,
+            request: Request<DeleteVectorNameRequest>,
+        ) -> Result<Response<PointsOperationResponse>, Status> {
+            let request = request.into_inner();
+            let name = request.collection_name.clone();
+            self.run(name, |b| async move { b.delete_vector_name(request).await }).await?;
             Ok(completed())
         }
 
@@ -90,14 +128,11 @@ service! {
         }
     }
     unanswered {
-        update_vectors: UpdatePointVectors => PointsOperationResponse,
         delete_vectors: DeletePointVectors => PointsOperationResponse,
         overwrite_payload: SetPayloadPoints => PointsOperationResponse,
         delete_payload: DeletePayloadPoints => PointsOperationResponse,
         clear_payload: ClearPayloadPoints => PointsOperationResponse,
         delete_field_index: DeleteFieldIndexCollection => PointsOperationResponse,
-        create_vector_name: CreateVectorNameRequest => PointsOperationResponse,
-        delete_vector_name: DeleteVectorNameRequest => PointsOperationResponse,
         search: SearchPoints => SearchResponse,
         search_batch: SearchBatchPoints => SearchBatchResponse,
         search_groups: SearchPointGroups => SearchGroupsResponse,

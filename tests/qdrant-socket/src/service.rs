@@ -8,7 +8,9 @@ use std::{
 use hindsight_ports::StoreError;
 use hindsight_store::VectorBackend;
 use hindsight_store_edge::EdgeBackend;
-use qdrant_client::qdrant::{CreateCollection, HealthCheckReply, HealthCheckRequest, qdrant_server::Qdrant};
+use qdrant_client::qdrant::{
+    CreateCollection, HealthCheckReply, HealthCheckRequest, VectorParamsDiff, qdrant_server::Qdrant,
+};
 use tonic::{Request, Response, Status};
 
 use crate::answer::status;
@@ -18,13 +20,15 @@ pub(crate) struct Service {
     pub(crate) backend: Arc<EdgeBackend>,
     /// How each collection was asked for since the start.
     pub(crate) created: Arc<Mutex<HashMap<String, CreateCollection>>>,
+    /// What was asked for of the vectors of each collection since.
+    pub(crate) updated: Arc<Mutex<HashMap<String, HashMap<String, VectorParamsDiff>>>>,
     delay: Duration,
     version: String,
 }
 
 impl Service {
     pub(crate) fn new(backend: Arc<EdgeBackend>, delay: Duration, version: String) -> Self {
-        Self { backend, created: Arc::default(), delay, version }
+        Self { backend, created: Arc::default(), updated: Arc::default(), delay, version }
     }
 
     /// Does `work` on `collection` after the delay, as a server does: to the end, even when nobody waits for it.

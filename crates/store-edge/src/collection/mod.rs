@@ -3,11 +3,13 @@
 mod effect;
 mod open;
 mod owner;
+mod vectors;
 mod writes;
 
 use std::{
+    collections::VecDeque,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, RwLock,
         mpsc::{self, Sender},
     },
     thread::{self, JoinHandle},
@@ -44,7 +46,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct Collection {
     name: String,
-    schema: Schema,
+    schema: Arc<RwLock<Arc<Schema>>>,
     engine: Arc<Engine>,
     description: Arc<Mutex<Description>>,
     commands: Sender<Command>,
@@ -82,7 +84,7 @@ impl Collection {
         shared: Shared,
     ) -> Result<Self, StoreError> {
         let name = opening.name.clone();
-        let schema = opening.schema.clone();
+        let schema = Arc::new(RwLock::new(Arc::new(opening.schema.clone())));
         // An optimisation that the last run did not come to is found due at once; one with nothing to do is
         // quick.
         let unoptimized = shard.info().points_count as u64;
@@ -93,6 +95,7 @@ impl Collection {
             opening,
             engine: Arc::clone(&engine),
             description: Arc::clone(&description),
+            shown: Arc::clone(&schema),
             journal,
             inbox,
             outbox: commands.clone(),
@@ -102,6 +105,7 @@ impl Collection {
             unoptimized,
             logged: 0,
             optimizing: false,
+            put_off: VecDeque::new(),
             failed: None,
         };
         let thread = thread::Builder::new()
@@ -119,8 +123,9 @@ impl Collection {
         })
     }
 
-    pub(crate) fn schema(&self) -> &Schema {
-        &self.schema
+    /// The vectors of the collection, as they are now.
+    pub(crate) fn schema(&self) -> Arc<Schema> {
+        Arc::clone(&self.schema.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn info(&self) -> Result<CollectionInfo, StoreError> {

@@ -9,7 +9,10 @@ use qdrant_edge::{
     WithVector,
 };
 
-use super::effect::{Effect, check_points};
+use super::{
+    effect::{Effect, check_points},
+    vectors::strip,
+};
 use crate::{
     convert::{filter::among, index::index_to_engine, point::record_to_point, schema::Schema},
     engine::{contain, flush, store_error},
@@ -53,6 +56,7 @@ impl Opening {
         // Where an interrupted optimisation was building.
         let half_built = shard_dir.join("temp_segments");
         remove(&half_built).map_err(|error| unavailable(&half_built, &error))?;
+        strip(&shard_dir, &self.schema).map_err(|error| unavailable(&shard_dir, &error))?;
         let shard = self.call(|| EdgeShard::load(&shard_dir, Some(self.config.clone())))?;
         for index in indexes {
             let operation = index_to_engine(index)?;

@@ -1,10 +1,11 @@
 //! The thread that owns a collection: the only one that writes, flushes, closes and reopens its shard.
 
 use std::{
+    collections::VecDeque,
     fs::{self, File},
     ops::ControlFlow,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, RwLock,
         mpsc::{Receiver, Sender},
     },
     thread,
@@ -12,7 +13,10 @@ use std::{
 };
 
 use hindsight_ports::StoreError;
-use qdrant_client::qdrant::{CreateFieldIndexCollection, DeletePoints, SetPayloadPoints, UpsertPoints};
+use qdrant_client::qdrant::{
+    CreateFieldIndexCollection, CreateVectorNameRequest, DeletePoints, DeleteVectorNameRequest,
+    SetPayloadPoints, UpdatePointVectors, UpsertPoints,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{effect::Effect, open::Opening};
@@ -46,9 +50,18 @@ const GROUP_BYTES: u64 = 4 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) enum Write {
     Upsert(UpsertPoints),
+    UpdateVectors(UpdatePointVectors),
     SetPayload(SetPayloadPoints),
     Delete(DeletePoints),
     CreateIndex(CreateFieldIndexCollection),
+    CreateVectorName(CreateVectorNameRequest),
+    DeleteVectorName(DeleteVectorNameRequest),
+}
+
+impl Write {
+    fn changes_vector_names(&self) -> bool {
+        matches!(self, Self::CreateVectorName(_) | Self::DeleteVectorName(_))
+    }
 }
 
 pub(crate) type Reply = oneshot::Sender<Result<(), StoreError>>;
@@ -65,6 +78,8 @@ pub(crate) struct Owner {
     pub(super) opening: Opening,
     pub(super) engine: Arc<Engine>,
     pub(super) description: Arc<Mutex<Description>>,
+    /// What readers take for the vectors of the collection.
+    pub(super) shown: Arc<RwLock<Arc<Schema>>>,
     pub(super) journal: Journal,
     pub(super) inbox: Receiver<Command>,
     pub(super) outbox: Sender<Command>,
@@ -77,6 +92,8 @@ pub(crate) struct Owner {
     /// Bytes written since the shard was opened.
     pub(super) logged: u64,
     pub(super) optimizing: bool,
+    /// Changes of vector names that came during an optimisation, which would build segments without them.
+    pub(super) put_off: VecDeque<Command>,
     /// The shard must be opened anew, not before this.
     pub(super) failed: Option<Instant>,
 }
@@ -86,8 +103,12 @@ impl Owner {
         loop {
             match self.inbox.recv_timeout(TICK) {
                 Ok(command) => {
-                    if self.turn(command).is_break() {
-                        return;
+                    let mut next = Some(command);
+                    while let Some(command) = next {
+                        if self.turn(command).is_break() {
+                            return;
+                        }
+                        next = if self.optimizing { None } else { self.put_off.pop_front() };
                     }
                     self.maintain(FLUSH_AT, RENEW_AT_LAST);
                 }
@@ -112,6 +133,9 @@ impl Owner {
         let mut next = Some(first);
         while let Some(command) = next.take() {
             match command {
+                Command::Write { ref write, .. } if self.optimizing && write.changes_vector_names() => {
+                    self.put_off.push_back(command);
+                }
                 Command::Write { write, reply, slot } => {
                     let outcome = self.execute(*write);
                     group.push((reply, outcome, slot));
@@ -156,9 +180,12 @@ impl Owner {
         }
         match write {
             Write::Upsert(request) => self.upsert(request),
+            Write::UpdateVectors(request) => self.update_vectors(request),
             Write::SetPayload(request) => self.set_payload(request),
             Write::Delete(request) => self.delete(request),
             Write::CreateIndex(request) => self.create_index(request),
+            Write::CreateVectorName(request) => self.create_vector_name(&request),
+            Write::DeleteVectorName(request) => self.delete_vector_name(&request),
         }
     }
 
@@ -236,7 +263,7 @@ impl Owner {
     }
 
     /// `true` when all that was written is in the engine's own files.
-    fn flush(&mut self) -> bool {
+    pub(super) fn flush(&mut self) -> bool {
         if let Err(error) = self.engine.run(flush) {
             self.fail(&error);
             return false;
@@ -297,7 +324,7 @@ impl Owner {
         }
     }
 
-    fn fail(&mut self, error: &dyn std::fmt::Display) {
+    pub(super) fn fail(&mut self, error: &dyn std::fmt::Display) {
         tracing::error!(collection = self.opening.name, %error, "the shard failed and will be opened anew");
         self.failed.get_or_insert_with(Instant::now);
     }

@@ -1,12 +1,12 @@
 //! Turning a write into its effects. Runs on the owner thread alone, so that what is read here still holds
 //! when the effect is applied: this is what makes a conditional write atomic.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use hindsight_ports::StoreError;
 use qdrant_client::qdrant::{
-    DeletePoints, PointsSelector, SetPayloadPoints, UpdateMode, UpsertPoints,
-    points_selector::PointsSelectorOneOf,
+    DeletePoints, NamedVectors, PointStruct, PointVectors, PointsSelector, SetPayloadPoints, UpdateMode,
+    UpdatePointVectors, UpsertPoints, Vectors, points_selector::PointsSelectorOneOf, vectors::VectorsOptions,
 };
 use qdrant_edge::{Filter, PointId, Record, ScrollRequest, WithPayloadInterface, WithVector};
 
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     convert::{
         filter::{among, filter_to_engine},
-        point::{ids_to_engine, record_to_point},
+        point::{id_from_engine, ids_to_engine, record_to_point},
         select::path_to_engine,
         value::payload_to_engine,
     },
@@ -81,6 +81,49 @@ impl Owner {
     fn apply_all(&mut self, points: Vec<Pair>) -> Result<(), StoreError> {
         let effects: Vec<_> = Effect::upserts(points, self.schema()).collect();
         effects.into_iter().try_for_each(|effect| self.apply(effect))
+    }
+
+    /// Sets the vectors that each point names; of one that is named twice, the last.
+    pub(super) fn update_vectors(&mut self, request: UpdatePointVectors) -> Result<(), StoreError> {
+        let UpdatePointVectors {
+            collection_name: _,
+            wait: _,
+            ordering: _,
+            points,
+            shard_key_selector,
+            update_filter,
+            timeout,
+        } = request;
+        refuse(
+            "update_vectors",
+            &[("shard_key_selector", shard_key_selector.is_some()), ("timeout", timeout.is_some())],
+        )?;
+        let filter = filter_to_engine(update_filter)?;
+        let mut updates: BTreeMap<PointId, NamedVectors> = BTreeMap::new();
+        for PointVectors { id, vectors } in points {
+            let [id] = ids_to_engine(id.into_iter().collect())?[..] else {
+                return Err(rejected("update_vectors.points.id", "missing"));
+            };
+            let named = match vectors.and_then(|vectors| vectors.vectors_options) {
+                Some(VectorsOptions::Vectors(named)) => named,
+                _ => return Err(rejected("update_vectors.points.vectors", "vectors have names here")),
+            };
+            updates.entry(id).or_default().vectors.extend(named.vectors);
+        }
+        let ids: Vec<PointId> = updates.keys().copied().collect();
+        // Every update is checked before any is done, whether its point is there or not.
+        let bare = updates.iter().map(|(id, named)| with_vectors(PointStruct::default(), *id, named.clone()));
+        check_points(bare.collect(), self.schema())?;
+        for ids in self.matching(among(&ids, filter))?.chunks(UPSERT_CHUNK) {
+            let stored = self.whole_points(ids)?;
+            let points = stored.into_iter().filter_map(|record| {
+                let id = record.id;
+                Some(with_vectors(record_to_point(record), id, updates.remove(&id)?))
+            });
+            let points = points.collect();
+            self.apply_all(check_points(points, self.schema())?)?;
+        }
+        Ok(())
     }
 
     /// Merges into the stored payload on the top level (or below `key`); a null removes its field.
@@ -166,4 +209,15 @@ impl Owner {
             shard.retrieve(ids, Some(WithPayloadInterface::Bool(true)), Some(WithVector::Bool(true)))
         })
     }
+}
+
+/// `point` under this id, with `named` in place of its own vectors of these names.
+fn with_vectors(mut point: PointStruct, id: PointId, named: NamedVectors) -> PointStruct {
+    point.id = Some(id_from_engine(id));
+    let mut all = match point.vectors.take().and_then(|vectors| vectors.vectors_options) {
+        Some(VectorsOptions::Vectors(stored)) => stored,
+        _ => NamedVectors::default(),
+    };
+    all.vectors.extend(named.vectors);
+    PointStruct { vectors: Some(Vectors { vectors_options: Some(VectorsOptions::Vectors(all)) }), ..point }
 }

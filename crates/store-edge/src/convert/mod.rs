@@ -3,6 +3,7 @@
 
 pub(crate) mod filter;
 pub(crate) mod index;
+pub(crate) mod names;
 pub(crate) mod point;
 pub(crate) mod query;
 pub(crate) mod read;

@@ -52,7 +52,7 @@ impl Schema {
     }
 
     pub(crate) fn check_known(&self, field: &str, name: &str) -> Result<(), StoreError> {
-        if self.dense.contains_key(name) || self.sparse.contains(name) {
+        if self.knows(name) {
             return Ok(());
         }
         Err(rejected(field, format_args!("the collection has no vector {name:?}")))
@@ -64,6 +64,10 @@ impl Schema {
         let mut others: Vec<_> = known.filter(|name| !names.contains_key(*name)).cloned().collect();
         others.sort();
         others
+    }
+
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.dense.contains_key(name) || self.sparse.contains(name)
     }
 
     /// Whether there is anything to index in the background.

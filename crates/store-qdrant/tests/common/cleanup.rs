@@ -9,9 +9,9 @@ use hindsight_store_qdrant::{QdrantBackend, QdrantOptions};
 use qdrant_client::{
     Qdrant,
     qdrant::{
-        CollectionInfo, CountPoints, CreateCollection, CreateFieldIndexCollection, DeletePoints, FacetCounts,
-        FacetHit, GetPoints, QueryPoints, RetrievedPoint, ScoredPoint, ScrollPoints, SetPayloadPoints,
-        UpsertPoints,
+        CollectionInfo, CountPoints, CreateCollection, CreateFieldIndexCollection, CreateVectorNameRequest,
+        DeletePoints, DeleteVectorNameRequest, FacetCounts, FacetHit, GetPoints, QueryPoints, RetrievedPoint,
+        ScoredPoint, ScrollPoints, SetPayloadPoints, UpdatePointVectors, UpsertPoints,
     },
 };
 use secrecy::ExposeSecret;
@@ -78,8 +78,20 @@ impl VectorBackend for Cleanup {
         self.inner.create_field_index(request).await
     }
 
+    async fn create_vector_name(&self, request: CreateVectorNameRequest) -> Result<(), StoreError> {
+        self.inner.create_vector_name(request).await
+    }
+
+    async fn delete_vector_name(&self, request: DeleteVectorNameRequest) -> Result<(), StoreError> {
+        self.inner.delete_vector_name(request).await
+    }
+
     async fn upsert(&self, request: UpsertPoints) -> Result<(), StoreError> {
         self.inner.upsert(request).await
+    }
+
+    async fn update_vectors(&self, request: UpdatePointVectors) -> Result<(), StoreError> {
+        self.inner.update_vectors(request).await
     }
 
     async fn set_payload(&self, request: SetPayloadPoints) -> Result<(), StoreError> {

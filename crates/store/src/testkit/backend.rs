@@ -10,8 +10,11 @@ mod points;
 mod refusals;
 mod scrolls;
 mod searches;
+mod vector_names;
 
-pub use self::{conditional::*, filters::*, indexes::*, points::*, refusals::*, scrolls::*, searches::*};
+pub use self::{
+    conditional::*, filters::*, indexes::*, points::*, refusals::*, scrolls::*, searches::*, vector_names::*,
+};
 
 /// Calls `$case!(name)` for every case of the suite; each is `async fn(Arc<dyn VectorBackend>)`.
 #[macro_export]
@@ -44,6 +47,9 @@ macro_rules! for_each_backend_case {
         $case!(updates_only_what_the_condition_matches);
         $case!(lets_exactly_one_of_two_conditional_writers_win);
         $case!(inserts_only_or_updates_only_when_told);
+        $case!(gives_a_collection_a_vector_and_takes_one_away);
+        $case!(updates_vectors_and_nothing_else);
+        $case!(updates_the_vectors_of_what_the_condition_matches);
         $case!(refuses_what_does_not_exist);
         $case!(refuses_vectors_that_do_not_fit);
     };

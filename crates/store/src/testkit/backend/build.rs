@@ -253,7 +253,7 @@ pub(super) fn nearest_sparse(entries: &[(u32, f32)]) -> Option<Query> {
     nearest(vector_input::Variant::Sparse(SparseVector { values, indices }))
 }
 
-fn nearest(variant: vector_input::Variant) -> Option<Query> {
+pub(super) fn nearest(variant: vector_input::Variant) -> Option<Query> {
     Some(Query { variant: Some(query::Variant::Nearest(VectorInput { variant: Some(variant) })) })
 }
 
