@@ -5,7 +5,8 @@ use std::{
 
 use async_trait::async_trait;
 use hindsight_ports::{
-    Bus, BusError, Consumer, DeadLetter, Envelope, Leadership, Queue, QueueStats, bus::check_leadership_name,
+    Bus, BusError, Consumer, DeadLetter, Envelope, Leadership, Listener, Queue, QueueStats,
+    bus::check_leadership_name,
 };
 use tokio::{runtime::Handle, time::timeout};
 use uuid::Uuid;
@@ -13,6 +14,7 @@ use uuid::Uuid;
 use crate::{
     consumer::AmqpConsumer,
     leadership::AmqpLeadership,
+    listener::AmqpListener,
     message::{self, Message, Past},
     options::AmqpOptions,
     session::{Refusal, Session},
@@ -20,6 +22,9 @@ use crate::{
     supervisor::Supervisor,
     topology::Names,
 };
+
+/// How long a broadcast waits for the broker.
+const BROADCAST: Duration = Duration::from_secs(1);
 
 /// What the bus, its consumers, its candidates and its deliveries have in common. With the last of them the
 /// connection is closed.
@@ -163,6 +168,22 @@ impl Bus for AmqpBus {
 
     async fn discard(&self, queue: Queue, id: Uuid) -> Result<bool, BusError> {
         Ok(self.shared.within(self.shared.discard(queue, id)).await? > 0)
+    }
+
+    async fn broadcast(&self, message: Envelope) -> Result<(), BusError> {
+        let shared = &self.shared;
+        let message = message::encode(&message, &Past::default(), shared.options.clock.now())?;
+        let session = shared.supervisor.current()?;
+        // A task of its own, as for `publish`.
+        let telling = tokio::spawn(async move { session.broadcast(message).await });
+        match timeout(BROADCAST.min(shared.options.timeout), telling).await {
+            Ok(told) => told.map_err(|_| BusError::Closed)?,
+            Err(_) => Err(BusError::Unavailable("the broker does not answer".into())),
+        }
+    }
+
+    async fn listen(&self) -> Result<Box<dyn Listener>, BusError> {
+        Ok(Box::new(AmqpListener::start(Arc::clone(&self.shared))))
     }
 
     async fn lead(&self, name: &str) -> Result<Box<dyn Leadership>, BusError> {

@@ -20,6 +20,8 @@ use crate::{
 const IN_FLIGHT: usize = 128;
 /// Messages of one batch that wait for their confirms at a time.
 const WINDOW: usize = 512;
+/// The delivery mode of what a restart of the broker may lose.
+const TRANSIENT: u8 = 1;
 
 pub(crate) fn unavailable(e: lapin::Error) -> BusError {
     BusError::Unavailable(e.to_string())
@@ -145,6 +147,20 @@ impl Session {
         };
         self.give_up(&trouble);
         Err(Refusal::Failed(BusError::Unavailable(trouble)))
+    }
+
+    /// To whoever listens, which may be nobody.
+    pub(crate) async fn broadcast(&self, message: Message) -> Result<(), BusError> {
+        let _permit = self.in_flight.acquire().await.map_err(|_| BusError::Closed)?;
+        let (exchange, options) = (self.names.broadcast(), BasicPublishOptions::default());
+        let properties = message.properties.with_delivery_mode(TRANSIENT);
+        let to = exchange.as_str().into();
+        let sent = self.publisher.basic_publish(to, "".into(), options, &message.payload, properties).await;
+        let confirmation = sent.map_err(unavailable)?.await;
+        self.judge(&exchange, confirmation).map_err(|refusal| match refusal {
+            Refusal::Failed(e) => e,
+            Refusal::Nacked => BusError::Unavailable("the broker refuses what is told to all".into()),
+        })
     }
 
     /// A leadership token: to a queue by its name, without the exchange.

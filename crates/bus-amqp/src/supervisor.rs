@@ -59,6 +59,15 @@ impl Supervisor {
         }
     }
 
+    /// The session there is now; else why there is none.
+    pub(crate) fn current(&self) -> Result<Arc<Session>, BusError> {
+        self.ready()?;
+        match &*self.state.borrow() {
+            State::Up(session) => Ok(Arc::clone(session)),
+            State::Down(why) => Err(BusError::Unavailable(why.clone())),
+        }
+    }
+
     pub(crate) fn ready(&self) -> Result<(), BusError> {
         match &*self.state.borrow() {
             State::Down(why) => Err(BusError::Unavailable(why.clone())),

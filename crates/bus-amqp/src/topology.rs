@@ -1,20 +1,25 @@
 //! What exists on the broker: a topic exchange to which everything is bound under its own name, and for each
-//! work queue its retry queues and its dead letters. All queues are quorum queues.
+//! work queue its retry queues and its dead letters, all of them quorum queues; and a fan-out exchange, to
+//! which every listener binds a queue of its own that ends with it.
 
 use std::time::Duration;
 
-use hindsight_ports::Queue;
+use hindsight_ports::{Queue, bus::BROADCAST};
 use lapin::{
     Channel, Connection, ErrorKind, ExchangeKind,
     options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions},
     types::{AMQPValue, FieldTable, LongLongInt, ShortString},
 };
+use uuid::Uuid;
 
 /// Deliveries of one message that may end with its holder's death before it is set aside.
 const DELIVERIES: LongLongInt = 50;
 /// For queues from which messages are taken only to look at them.
 const UNLIMITED_DELIVERIES: LongLongInt = 1_000_000_000;
 const PRECONDITION_FAILED: u16 = 406;
+/// Messages that wait for a listener, and how long they do; see `listener` for why these are enough.
+pub(crate) const LISTENER_LENGTH: u64 = 4096;
+pub(crate) const LISTENER_TTL: Duration = Duration::from_secs(5);
 
 /// The delays a retry can have. A retry queue holds messages of one delay only, so that none waits behind a
 /// longer one; a delay in between is rounded up, a longer one comes at the last.
@@ -52,6 +57,15 @@ impl Names {
         format!("{}hindsight", self.prefix)
     }
 
+    /// The fan-out exchange.
+    pub(crate) fn broadcast(&self) -> String {
+        format!("{}{BROADCAST}", self.prefix)
+    }
+
+    pub(crate) fn listener(&self, id: Uuid) -> String {
+        format!("{}.{id}", self.broadcast())
+    }
+
     pub(crate) fn work(&self, queue: Queue) -> String {
         format!("{}{}", self.prefix, queue.name())
     }
@@ -78,9 +92,9 @@ pub(crate) async fn declare(connection: &Connection, names: &Names, max_depth: u
     let exchange = names.exchange();
     let durable = ExchangeDeclareOptions { durable: true, ..Default::default() };
     let mut channel = connection.create_channel().await?;
-    channel
-        .exchange_declare(exchange.as_str().into(), ExchangeKind::Topic, durable, FieldTable::default())
-        .await?;
+    for (name, kind) in [(exchange.clone(), ExchangeKind::Topic), (names.broadcast(), ExchangeKind::Fanout)] {
+        channel.exchange_declare(name.as_str().into(), kind, durable, FieldTable::default()).await?;
+    }
     for queue in Queue::ALL {
         let (work, dead) = (names.work(queue), names.dead(queue));
         let mut queues = vec![
@@ -100,6 +114,16 @@ pub(crate) async fn declare(connection: &Connection, names: &Names, max_depth: u
         }
     }
     Ok(())
+}
+
+/// Declares the queue of a listener and binds it. Nobody else can use it, and it ends with its consumer.
+pub(crate) async fn declare_listener(channel: &Channel, names: &Names, queue: &str) -> lapin::Result<()> {
+    let own = QueueDeclareOptions { exclusive: true, auto_delete: true, ..Default::default() };
+    channel.queue_declare(queue.into(), own, listener_arguments()).await?;
+    let (exchange, options) = (names.broadcast(), QueueBindOptions::default());
+    channel
+        .queue_bind(queue.into(), exchange.as_str().into(), "".into(), options, FieldTable::default())
+        .await
 }
 
 /// Declares a queue. One that exists with other arguments (an operator chose them, or a setting changed)
@@ -172,6 +196,16 @@ fn retry_arguments(exchange: &str, work: &str, delay: Duration) -> FieldTable {
     dead_lettering(&mut arguments, exchange, work);
     arguments.insert("x-message-ttl".into(), number(delay.as_millis() as u64));
     arguments
+}
+
+/// A listener that does not keep up loses the oldest messages; it finds out by itself.
+fn listener_arguments() -> FieldTable {
+    table([
+        ("x-queue-type", text("classic")),
+        ("x-max-length", number(LISTENER_LENGTH)),
+        ("x-overflow", text("drop-head")),
+        ("x-message-ttl", number(LISTENER_TTL.as_millis() as u64)),
+    ])
 }
 
 /// One candidate at a time is served; the token in the queue tells it so. A second token replaces the first.

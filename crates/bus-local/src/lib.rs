@@ -9,6 +9,7 @@ mod consumer;
 mod database;
 mod dead;
 mod leadership;
+mod listener;
 mod owner;
 mod schema;
 
@@ -16,15 +17,17 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use hindsight_ports::{
-    Bus, BusError, Clock, Consumer, DeadLetter, Envelope, Leadership, Queue, QueueStats, SystemClock,
-    bus::check_leadership_name,
+    Bus, BusError, Clock, Consumer, DeadLetter, Envelope, Leadership, Listener, Queue, QueueStats,
+    SystemClock, bus::check_leadership_name,
 };
+use tokio::sync::broadcast;
 use uuid::Uuid;
 
 use crate::{
     consumer::LocalConsumer,
     database::Database,
     leadership::Seats,
+    listener::{HEARD, LocalListener},
     owner::{Owner, Request},
 };
 
@@ -57,6 +60,7 @@ impl Default for LocalBusOptions {
 pub struct LocalBus {
     owner: Arc<Owner>,
     seats: Seats,
+    told: broadcast::Sender<Envelope>,
 }
 
 impl LocalBus {
@@ -64,7 +68,11 @@ impl LocalBus {
     /// Only one process may hold the file.
     pub fn open(path: &Path, options: LocalBusOptions) -> Result<Self, BusError> {
         let database = Database::open(path, &options)?;
-        Ok(Self { owner: Arc::new(Owner::start(database)?), seats: Seats::default() })
+        Ok(Self {
+            owner: Arc::new(Owner::start(database)?),
+            seats: Seats::default(),
+            told: broadcast::Sender::new(HEARD),
+        })
     }
 }
 
@@ -109,6 +117,17 @@ impl Bus for LocalBus {
 
     async fn discard(&self, queue: Queue, id: Uuid) -> Result<bool, BusError> {
         Ok(self.owner.ask(|reply| Request::Discard { queue, id, reply }).await? > 0)
+    }
+
+    /// Within this process: no other can have the file.
+    async fn broadcast(&self, message: Envelope) -> Result<(), BusError> {
+        // An error says that nobody listens.
+        let _ = self.told.send(message);
+        Ok(())
+    }
+
+    async fn listen(&self) -> Result<Box<dyn Listener>, BusError> {
+        Ok(Box::new(LocalListener::new(self.told.subscribe())))
     }
 
     async fn lead(&self, name: &str) -> Result<Box<dyn Leadership>, BusError> {

@@ -24,6 +24,9 @@ impl Queue {
     }
 }
 
+/// Name of the fan-out that [`Bus::broadcast`] goes through.
+pub const BROADCAST: &str = "hindsight.invalidate";
+
 impl fmt::Display for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -150,6 +153,24 @@ pub trait Leadership: Send {
     async fn lost(&mut self);
 }
 
+/// What a listener learns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// From here on everything is heard. What was said before may have been missed: what is kept by hearsay
+    /// must be dropped. The first thing that a listener hears.
+    Joined,
+    Message(Envelope),
+    /// Nothing is heard until the next `Joined`: what is kept by hearsay must not be used.
+    Lost,
+}
+
+/// Hears what is broadcast by any process, its own included.
+#[async_trait]
+pub trait Listener: Send {
+    /// Waits for the next. Cancel-safe: dropping the future loses nothing. `Closed` when the bus ended.
+    async fn next(&mut self) -> Result<Heard, BusError>;
+}
+
 #[async_trait]
 pub trait Bus: Send + Sync + 'static {
     /// Returns `Ok` only when every message is durable. On an error none, some or all may be: publish
@@ -174,6 +195,14 @@ pub trait Bus: Send + Sync + 'static {
 
     /// Deletes a dead letter for good. `false`: no such letter.
     async fn discard(&self, queue: Queue, id: Uuid) -> Result<bool, BusError>;
+
+    /// Tells every listener of every process, in the order of one publisher. `Ok`: whoever listens hears it
+    /// within a second, or learns within a second that it may have missed something. On an error it may be
+    /// heard or not. Kept for nobody who listens later. Never waits long: an outage is an error at once.
+    async fn broadcast(&self, message: Envelope) -> Result<(), BusError>;
+
+    /// Listens to what is broadcast from now on, through outages.
+    async fn listen(&self) -> Result<Box<dyn Listener>, BusError>;
 
     /// Stands for the leadership of `name`: 1 to 64 of `a-z`, `0-9`, `-`.
     async fn lead(&self, name: &str) -> Result<Box<dyn Leadership>, BusError>;

@@ -12,7 +12,8 @@ pub mod store;
 pub mod testkit;
 
 pub use bus::{
-    Bus, BusError, Consumer, DeadLetter, Delivery, Envelope, Leadership, Queue, QueueStats, Settle,
+    Bus, BusError, Consumer, DeadLetter, Delivery, Envelope, Heard, Leadership, Listener, Queue, QueueStats,
+    Settle,
 };
 pub use clock::{Clock, SystemClock};
 pub use embed::{EmbedError, Embedder, EmbedderId, Purpose};

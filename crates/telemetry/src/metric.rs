@@ -122,6 +122,8 @@ metrics! {
     BusPublishBatch = "hindsight_bus_publish_batch_messages", Amounts, [Queue], "Messages of one publish.";
     BusDelivered = "hindsight_bus_delivered_total", Counter, [Queue, Attempt], "Deliveries taken, the first of a message or one again.";
     BusSettled = "hindsight_bus_settled_total", Counter, [Queue, End, Result], "Deliveries ended: acknowledged, sent to be retried, or set aside.";
+    BusBroadcast = "hindsight_bus_broadcast_total", Counter, [Result], "Messages told to every process that listens.";
+    BusHeard = "hindsight_bus_heard_total", Counter, [Result], "What a listener heard: a message, that it listens from now on (joined), that it hears nothing for now (lost).";
     IngestBatch = "hindsight_ingest_batch_messages", Amounts, [], "Messages that the ingester writes together.";
     StoreCalls = "hindsight_store_calls_total", Counter, [Operation, Result], "Calls of the store.";
     StoreDuration = "hindsight_store_duration_seconds", Seconds, [Operation], "Time a call of the store takes.";
@@ -140,6 +142,8 @@ metrics! {
     Reevaluated = "hindsight_reevaluated_total", Counter, [Result], "Runs judged again on request, or not: judged, failed.";
     Recalls = "hindsight_recalls_total", Counter, [Result, Degraded], "Recalls answered: with memories (hit) or without (empty), and whether something was not searched.";
     RecallItems = "hindsight_recall_items_total", Counter, [Kind], "Memories that recalls brought.";
+    RecallFeedback = "hindsight_recall_feedback_total", Counter, [Kind, Result], "Memories that were reported on after a recall brought them: used, helpful, harmful, ignored.";
+    ReceiptsExpired = "hindsight_receipts_expired_total", Counter, [], "Receipts deleted for their age, with what was reported of them.";
     GenAiDuration = "gen_ai_client_operation_duration_seconds", Seconds, [Result], "Time a call of a language model takes with its retries, by what came of it: ok, cached, budget, left_alone, timeout, another error.";
     GenAiTokens = "gen_ai_client_token_usage", Tokens, [TokenType], "Tokens of one call of a language model: input, output.";
     LlmCost = "hindsight_llm_cost_micros_total", Counter, [], "Cost of language models, in millionths of the currency of the configured prices.";

@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use hindsight_bus_local::LocalBusOptions;
 use hindsight_ports::{
-    Bus, BusError, Consumer, DeadLetter, Envelope, Leadership, MemoryStore as _, Queue, QueueStats,
+    Bus, BusError, Consumer, DeadLetter, Envelope, Leadership, Listener, MemoryStore as _, Queue, QueueStats,
 };
 use hindsight_proto::{
     collector::v1::{
@@ -95,6 +95,15 @@ impl Bus for Tap {
 
     async fn discard(&self, queue: Queue, id: Uuid) -> Result<bool, BusError> {
         self.bus.discard(queue, id).await
+    }
+
+    async fn broadcast(&self, message: Envelope) -> Result<(), BusError> {
+        self.seen.lock().unwrap().extend(format!("{message:?}").bytes().chain(message.payload.clone()));
+        self.bus.broadcast(message).await
+    }
+
+    async fn listen(&self) -> Result<Box<dyn Listener>, BusError> {
+        self.bus.listen().await
     }
 
     async fn lead(&self, name: &str) -> Result<Box<dyn Leadership>, BusError> {

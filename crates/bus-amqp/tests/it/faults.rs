@@ -4,16 +4,17 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use hindsight_bus_amqp::{AmqpBus, AmqpOptions, testkit::Broker};
 use hindsight_ports::{
-    Bus, BusError, Envelope, Queue,
+    Bus, BusError, Envelope, Heard, Listener, Queue,
     testkit::bus::{envelope, next},
 };
 use lapin::{
     BasicProperties, Connection, ConnectionProperties,
-    options::{BasicPublishOptions, QueueDeleteOptions},
+    options::{BasicPublishOptions, ExchangeDeleteOptions, QueueDeleteOptions},
 };
 use tokio::{
-    io::copy_bidirectional,
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
+    sync::watch,
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
@@ -94,27 +95,37 @@ async fn a_broker_that_is_away_is_waited_for() {
     assert_eq!(next(&mut consumer).await.envelope.id.as_u128(), 2);
 }
 
-/// A way to the broker that can be cut.
+/// A way to the broker that can be cut, and held.
 struct Wire {
     port: u16,
-    cut: tokio::sync::watch::Sender<CancellationToken>,
+    cut: watch::Sender<CancellationToken>,
+    held: watch::Sender<bool>,
 }
 
 impl Wire {
     async fn to(broker: &Broker) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (port, target) = (listener.local_addr().unwrap().port(), broker.port());
-        let (cut, current) = tokio::sync::watch::channel(CancellationToken::new());
+        let (cut, current) = watch::channel(CancellationToken::new());
+        let (held, is_held) = watch::channel(false);
         tokio::spawn(async move {
-            while let Ok((mut near, _)) = listener.accept().await {
-                let cut = current.borrow().clone();
+            while let Ok((near, _)) = listener.accept().await {
+                let (cut, is_held) = (current.borrow().clone(), is_held.clone());
                 tokio::spawn(async move {
-                    let Ok(mut far) = TcpStream::connect(("127.0.0.1", target)).await else { return };
-                    let _ = cut.run_until_cancelled(copy_bidirectional(&mut near, &mut far)).await;
+                    let Ok(far) = TcpStream::connect(("127.0.0.1", target)).await else { return };
+                    let (from_near, to_near) = near.into_split();
+                    let (from_far, to_far) = far.into_split();
+                    let both = async {
+                        tokio::select! {
+                            () = relay(from_near, to_far, is_held.clone()) => (),
+                            () = relay(from_far, to_near, is_held) => (),
+                        }
+                    };
+                    let _ = cut.run_until_cancelled(both).await;
                 });
             }
         });
-        Self { port, cut }
+        Self { port, cut, held }
     }
 
     /// Drops every connection; new ones are let through.
@@ -122,9 +133,27 @@ impl Wire {
         self.cut.send_replace(CancellationToken::new()).cancel();
     }
 
+    /// Lets nothing through and drops nothing.
+    fn hold(&self, held: bool) {
+        self.held.send_replace(held);
+    }
+
     fn options(&self, broker: &Broker, prefix: &str) -> AmqpOptions {
         let url = format!("amqp://guest:guest@127.0.0.1:{}/%2f", self.port);
         AmqpOptions { url: url.into(), ..options(broker, prefix) }
+    }
+}
+
+async fn relay(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mut held: watch::Receiver<bool>,
+) {
+    let mut buffer = vec![0; 16 * 1024];
+    while let Ok(n @ 1..) = from.read(&mut buffer).await {
+        if held.wait_for(|held| !held).await.is_err() || to.write_all(&buffer[..n]).await.is_err() {
+            return;
+        }
     }
 }
 
@@ -139,6 +168,9 @@ async fn trouble_on_a_running_broker() {
     a_short_delay_does_not_wait_behind_a_long_one(&broker).await;
     a_message_that_is_not_ours_is_a_dead_letter(&broker).await;
     a_queue_with_other_settings_is_used_as_it_is(&broker).await;
+    a_listener_that_is_cut_off_is_told_and_joins_again(&broker).await;
+    a_listener_hears_within_a_second_that_its_wire_is_dead(&broker).await;
+    a_listener_leaves_no_queue_behind(&broker).await;
 }
 
 async fn a_delivery_of_a_lost_connection_is_not_held(broker: &Broker) {
@@ -244,4 +276,57 @@ async fn a_queue_with_other_settings_is_used_as_it_is(broker: &Broker) {
     let bus = Arc::new(AmqpBus::start(changed).unwrap());
     let mut consumer = bus.subscribe(Queue::Ingest, 1).await.unwrap();
     assert_eq!(next(&mut consumer).await.envelope.id.as_u128(), 1);
+}
+
+async fn heard(listener: &mut Box<dyn Listener>, what: &Heard) {
+    let hearing = async { while listener.next().await.unwrap() != *what {} };
+    timeout(PATIENCE, hearing).await.unwrap_or_else(|_| panic!("never heard: {what:?}"));
+}
+
+async fn a_listener_that_is_cut_off_is_told_and_joins_again(broker: &Broker) {
+    let wire = Wire::to(broker).await;
+    let cut_off = AmqpBus::start(wire.options(broker, "cut")).unwrap();
+    let other = crate::bus(broker, "cut").await;
+    let mut listener = cut_off.listen().await.unwrap();
+    heard(&mut listener, &Heard::Joined).await;
+    wire.cut();
+    heard(&mut listener, &Heard::Lost).await;
+    heard(&mut listener, &Heard::Joined).await;
+    let mut told = 0;
+    until("what is told is heard again", async || {
+        told += 1;
+        other.broadcast(id(told)).await.unwrap();
+        let next = timeout(Duration::from_millis(500), listener.next()).await;
+        matches!(next, Ok(Ok(Heard::Message(_))))
+    })
+    .await;
+}
+
+/// Nothing comes through and nothing ends, as behind a firewall that forgot the connection.
+async fn a_listener_hears_within_a_second_that_its_wire_is_dead(broker: &Broker) {
+    let wire = Wire::to(broker).await;
+    let patient = AmqpOptions { heartbeat: Duration::from_secs(600), ..wire.options(broker, "dead") };
+    let bus = AmqpBus::start(patient).unwrap();
+    let mut listener = bus.listen().await.unwrap();
+    heard(&mut listener, &Heard::Joined).await;
+    wire.hold(true);
+    heard(&mut listener, &Heard::Lost).await;
+    assert!(timeout(Duration::from_millis(300), listener.next()).await.is_err(), "it joins nothing");
+    wire.hold(false);
+    heard(&mut listener, &Heard::Joined).await;
+}
+
+async fn a_listener_leaves_no_queue_behind(broker: &Broker) {
+    let bus = crate::bus(broker, "leave").await;
+    let mut listener = bus.listen().await.unwrap();
+    heard(&mut listener, &Heard::Joined).await;
+    // An exchange to which a queue is bound is not deleted.
+    let unused = ExchangeDeleteOptions { if_unused: true, ..Default::default() };
+    let delete = async || {
+        let channel = raw(broker).await;
+        channel.exchange_delete("leave.hindsight.invalidate".into(), unused).await.is_ok()
+    };
+    assert!(!delete().await, "its queue is there");
+    drop(listener);
+    until("its queue ends with it", delete).await;
 }

@@ -5,7 +5,8 @@ use std::{
 
 use async_trait::async_trait;
 use hindsight_ports::{
-    Bus, BusError, Consumer, DeadLetter, Delivery, Envelope, Leadership, Queue, QueueStats, Settle,
+    Bus, BusError, Consumer, DeadLetter, Delivery, Envelope, Heard, Leadership, Listener, Queue, QueueStats,
+    Settle,
 };
 use opentelemetry::trace::TraceContextExt as _;
 use tracing::{Instrument as _, Span};
@@ -78,6 +79,16 @@ impl Bus for Observed {
         self.0.discard(queue, id).await
     }
 
+    async fn broadcast(&self, message: Envelope) -> Result<(), BusError> {
+        let result = self.0.broadcast(message).await;
+        Metric::BusBroadcast.add(1, &[(Label::Result, outcome(&result))]);
+        result
+    }
+
+    async fn listen(&self) -> Result<Box<dyn Listener>, BusError> {
+        Ok(Box::new(ObservedListener(self.0.listen().await?)))
+    }
+
     async fn lead(&self, name: &str) -> Result<Box<dyn Leadership>, BusError> {
         self.0.lead(name).await
     }
@@ -131,6 +142,22 @@ impl Consumer for ObservedConsumer {
         Metric::BusDelivered.add(1, &[self.queue, (Label::Attempt, attempt)]);
         let settle = Box::new(ObservedSettle { inner: delivery.settle, queue: self.queue });
         Ok(Delivery { settle, ..delivery })
+    }
+}
+
+struct ObservedListener(Box<dyn Listener>);
+
+#[async_trait]
+impl Listener for ObservedListener {
+    async fn next(&mut self) -> Result<Heard, BusError> {
+        let heard = self.0.next().await?;
+        let what = match heard {
+            Heard::Joined => "joined",
+            Heard::Message(_) => "message",
+            Heard::Lost => "lost",
+        };
+        Metric::BusHeard.add(1, &[(Label::Result, what)]);
+        Ok(heard)
     }
 }
 
