@@ -1,7 +1,7 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    ActionType, EvidenceSource, Exposure, FactStatus, Invalid, MemoryKind, OutcomeStatus, Stage, StepLabel,
-    StepStatus, Verdict, WithheldReason,
+    ActionType, EvidenceSource, Exposure, FactStatus, FactType, Invalid, MemoryKind, OutcomeStatus, Stage,
+    StepLabel, StepStatus, Verdict, WithheldReason,
 };
 
 /// `enum_codec!(to, from, Domain, Proto, "field", unspecified, {Variant, …})`: the two directions of an enum whose
@@ -39,8 +39,10 @@ enum_codec!(pub memory_kind_to_proto, memory_kind_from_proto, MemoryKind, Memory
     {Fact, Experience, Lesson, FailurePattern, Step});
 enum_codec!(pub(crate) stage_to_proto, stage_from_proto, Stage, Stage, "stage", Some(Stage::Candidate),
     {Candidate, Canary, Active, Retired});
-enum_codec!(pub(crate) fact_status_to_proto, fact_status_from_proto, FactStatus, FactStatus, "status",
+enum_codec!(pub fact_status_to_proto, fact_status_from_proto, FactStatus, FactStatus, "status",
     Some(FactStatus::Open), {Open, Resolved, Obsolete});
+enum_codec!(pub fact_type_to_proto, fact_type_from_proto, FactType, FactType, "type", Some(FactType::Other),
+    {Preference, Order, Promise, Identity, Event, Other});
 enum_codec!(pub(crate) verdict_to_proto, verdict_from_proto, Verdict, EvidenceVerdict, "verdict", None,
     {Supported, Refuted, Ignored});
 enum_codec!(pub(crate) exposure_to_proto, exposure_from_proto, Exposure, Exposure, "exposure", None,

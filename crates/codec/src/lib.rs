@@ -17,7 +17,8 @@ mod time;
 mod trajectory;
 
 pub use enums::{
-    action_type_from_proto, action_type_to_proto, memory_kind_from_proto, memory_kind_to_proto,
+    action_type_from_proto, action_type_to_proto, fact_status_from_proto, fact_status_to_proto,
+    fact_type_from_proto, fact_type_to_proto, memory_kind_from_proto, memory_kind_to_proto,
     outcome_status_from_proto, outcome_status_to_proto, step_label_from_proto, step_label_to_proto,
 };
 pub use evaluation::{
@@ -25,7 +26,7 @@ pub use evaluation::{
 };
 pub use event::{event_from_proto, event_to_proto, task_completed_from_proto, task_started_from_proto};
 pub use memory::{
-    experience_from_proto, experience_to_proto, fact_from_proto, fact_to_proto, failure_pattern_from_proto,
+    attachment_from_proto, attachment_to_proto, experience_from_proto, experience_to_proto, fact_from_proto, fact_to_proto, failure_pattern_from_proto,
     failure_pattern_to_proto, lesson_from_proto, lesson_to_proto, memory_from_proto, memory_to_proto,
     step_memory_from_proto, step_memory_to_proto,
 };

@@ -1,14 +1,14 @@
 use hindsight_proto::common::v1::{self as pb, memory::Kind};
 use hindsight_types::{
-    Experience, Fact, FailurePattern, Invalid, Lesson, Memory, MemoryId, SessionId, StepMemory, TaskType,
-    TenantId, TraceId,
+    Attachment, Experience, Fact, FailurePattern, Invalid, Lesson, Memory, MemoryId, SessionId, StepMemory,
+    TaskType, TenantId, TraceId,
 };
 
 use crate::{
     enums::*,
     evaluation::{evaluation_from_proto, evaluation_to_proto},
     scope::{optional, scope_from_proto, scope_to_proto, text},
-    time::{optional_time_from_proto, time_from_proto, time_to_proto},
+    time::{optional_time_from_proto, time_from_proto, time_or, time_to_proto},
     trajectory::*,
 };
 
@@ -49,6 +49,11 @@ pub fn fact_to_proto(m: &Fact) -> pb::Fact {
         confidence: m.confidence,
         occurred_at: Some(time_to_proto(m.occurred_at)),
         expires_at: m.expires_at.map(time_to_proto),
+        retained_at: Some(time_to_proto(m.retained_at)),
+        surroundings: m.surroundings.clone(),
+        original: m.original.clone(),
+        r#type: fact_type_to_proto(m.fact_type),
+        attachments: m.attachments.iter().map(attachment_to_proto).collect(),
     }
 }
 
@@ -57,21 +62,35 @@ pub fn fact_from_proto(tenant: &TenantId, m: pb::Fact) -> Result<Fact, Invalid> 
     if scope.user().is_none() {
         return Err(Invalid::new("scope.level", "must be USER for a fact"));
     }
+    let occurred_at = time_from_proto("occurred_at", m.occurred_at)?;
     Ok(Fact {
         id: MemoryId::parse(&m.memory_id)?,
         scope,
         key: m.key,
         content: m.content,
+        original: m.original,
         context: m.context,
+        surroundings: m.surroundings,
         speaker: m.speaker,
         session: optional(m.session, SessionId::new)?,
         intent: m.intent,
+        fact_type: fact_type_from_proto(m.r#type)?,
         entities: m.entities,
+        attachments: m.attachments.into_iter().map(attachment_from_proto).collect(),
         status: fact_status_from_proto(m.status)?,
         confidence: m.confidence,
-        occurred_at: time_from_proto("occurred_at", m.occurred_at)?,
+        occurred_at,
+        retained_at: time_or("retained_at", m.retained_at, occurred_at)?,
         expires_at: optional_time_from_proto("expires_at", m.expires_at)?,
     })
+}
+
+pub fn attachment_to_proto(a: &Attachment) -> pb::Attachment {
+    pb::Attachment { uri: a.uri.clone(), media_type: a.media_type.clone(), caption: a.caption.clone() }
+}
+
+pub fn attachment_from_proto(a: pb::Attachment) -> Attachment {
+    Attachment { uri: a.uri, media_type: a.media_type, caption: a.caption }
 }
 
 pub fn experience_to_proto(m: &Experience) -> pb::Experience {

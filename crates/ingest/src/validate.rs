@@ -5,6 +5,7 @@ use hindsight_types::{
     Trajectory, limits,
 };
 
+mod attachment;
 #[cfg(test)]
 mod tests;
 
@@ -60,7 +61,7 @@ pub fn event(e: &Event) -> Result<(), Invalid> {
     c.finish()
 }
 
-/// Content, sizes, confidence and times of a fact.
+/// Content, sizes, attachments, confidence and times of a fact.
 pub fn fact(f: &Fact) -> Result<(), Invalid> {
     let mut c = Checks::default();
     if f.scope.user().is_none() {
@@ -72,6 +73,7 @@ pub fn fact(f: &Fact) -> Result<(), Invalid> {
         c.text(field, value, limits::ID_BYTES);
     }
     c.strings("entities", &f.entities);
+    c.attachments(&f.attachments);
     if !(0.0..=1.0).contains(&f.confidence) {
         c.add("confidence".to_owned(), format!("is {}; it lies between 0 and 1", f.confidence));
     }

@@ -28,27 +28,14 @@ pub(crate) fn request<'a>(query: &'a str, environment: &'a Environment) -> Reque
         token_budget: 1500,
         receipt: ReceiptId(uuid::Uuid::from_u128(7)),
         dense: DENSE,
+        style: Default::default(),
     }
 }
 
 pub(crate) fn fact(key: &str, content: &str) -> Fact {
     let tenant = TenantId::new("acme").unwrap();
     let user = UserId::new("ann").unwrap();
-    Fact {
-        id: MemoryId::fact(&tenant, &user, key),
-        scope: Scope::new(tenant, Visibility::User(user)),
-        key: key.to_owned(),
-        content: content.to_owned(),
-        context: String::new(),
-        speaker: String::new(),
-        session: None,
-        intent: String::new(),
-        entities: vec![],
-        status: FactStatus::Open,
-        confidence: 1.0,
-        occurred_at: day(99),
-        expires_at: None,
-    }
+    Fact::new(&tenant, user, key, content, day(99))
 }
 
 pub(crate) fn step(index: u32, name: &str, detail: &str, observation: &str) -> Step {

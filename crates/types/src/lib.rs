@@ -6,6 +6,7 @@
 mod error;
 mod evaluation;
 mod event;
+mod fact;
 mod ids;
 mod memory;
 mod outcome;
@@ -23,13 +24,12 @@ pub use evaluation::{
     StepLabel, Vote,
 };
 pub use event::{Event, EventBody, OpenTask, TaskCompleted, TaskStarted};
+pub use fact::{Attachment, Fact, FactStatus, FactType};
 pub use ids::{
     AgentId, EventId, EvidenceId, MemoryId, ReceiptId, ReevaluationId, SessionId, TaskType, TenantId,
     TraceId, UserId,
 };
-pub use memory::{
-    Experience, Fact, FactStatus, FailurePattern, Lesson, Memory, MemoryKind, Stage, StepMemory,
-};
+pub use memory::{Experience, FailurePattern, Lesson, Memory, MemoryKind, Stage, StepMemory};
 pub use outcome::{EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus};
 pub use period::Period;
 pub use receipt::{

@@ -12,6 +12,12 @@ pub const OBSERVATION_BYTES: usize = 1024 * 1024;
 pub const STEPS: usize = 5_000;
 /// Most environment tags, attributes, entities or receipts on one record.
 pub const TAGS: usize = 64;
+/// Most attachments of one fact.
+pub const ATTACHMENTS: usize = 16;
+/// Longest URI of an attachment, in bytes.
+pub const URI_BYTES: usize = 2 * 1024;
+/// Longest caption of an attachment, in bytes.
+pub const CAPTION_BYTES: usize = 4 * 1024;
 /// Most facts in one `RetainBatch`.
 pub const BATCH: usize = 500;
 /// Largest gRPC message, in bytes.

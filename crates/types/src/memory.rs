@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Decision, Environment, Evaluation, MemoryId, OutcomeStatus, Scope, SessionId, StepLabel, TaskType,
-    Timestamp, TraceId, Trajectory,
+    Decision, Environment, Evaluation, Fact, MemoryId, OutcomeStatus, Scope, StepLabel, TaskType, Timestamp,
+    TraceId, Trajectory,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,36 +37,6 @@ pub enum Stage {
     Canary,
     Active,
     Retired,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub enum FactStatus {
-    #[default]
-    Open,
-    Resolved,
-    Obsolete,
-}
-
-/// What a user told an agent: a preference, an order, a promise. Always of one user.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fact {
-    pub id: MemoryId,
-    /// `Visibility::User`.
-    pub scope: Scope,
-    /// Caller's key: the same key again replaces the fact. Empty: derived from the content.
-    pub key: String,
-    pub content: String,
-    /// Turns around it, the speaker, the place: found by search, never shown as the fact itself.
-    pub context: String,
-    pub speaker: String,
-    pub session: Option<SessionId>,
-    pub intent: String,
-    pub entities: Vec<String>,
-    pub status: FactStatus,
-    /// 0 to 1.
-    pub confidence: f32,
-    pub occurred_at: Timestamp,
-    pub expires_at: Option<Timestamp>,
 }
 
 /// A judged run, replayable as its necessary steps.
@@ -194,16 +164,9 @@ impl Memory {
     }
 
     /// The text that is encoded for search: `text` with its context.
-    ///
-    /// What a fact says stands twice before its context, so that it weighs more than what was said around
-    /// it (measured on conversations: a turn is found far more often with its neighbours than without).
     pub fn indexed_text(&self) -> String {
         match self {
-            Self::Fact(m) => {
-                let said = [m.speaker.as_str(), &m.content].join("\n");
-                let again = if m.context.is_empty() { "" } else { &said };
-                [&said, again, &m.context].join("\n").trim().to_owned()
-            }
+            Self::Fact(m) => m.indexed_text(),
             Self::Experience(m) => {
                 let t = &m.trajectory;
                 format!("{}\n{}\n{}", self.text(), t.outcome.conclusion, m.entities.join(" "))

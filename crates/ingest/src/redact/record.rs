@@ -28,10 +28,15 @@ pub fn event(e: &mut Event) {
 
 /// Redacts a fact in place; the id stays as it is. Idempotent.
 pub fn fact(f: &mut Fact) {
-    for s in [&mut f.key, &mut f.content, &mut f.context, &mut f.speaker, &mut f.intent] {
+    let said = [&mut f.content, &mut f.original, &mut f.context, &mut f.surroundings];
+    for s in said.into_iter().chain([&mut f.key, &mut f.speaker, &mut f.intent]) {
         field(s);
     }
     f.entities.iter_mut().for_each(field);
+    for a in &mut f.attachments {
+        field(&mut a.uri);
+        field(&mut a.caption);
+    }
 }
 
 fn step(s: &mut Step) {

@@ -1,4 +1,4 @@
-use hindsight_types::{EventId, Scope, UserId, Visibility};
+use hindsight_types::{EventId, UserId, Visibility};
 use proptest::prelude::*;
 
 use super::*;
@@ -78,21 +78,8 @@ fn events_are_held_to_the_same_limits() {
 fn some_fact() -> Fact {
     let tenant = run(0).scope.tenant;
     let user = UserId::new("u").unwrap();
-    Fact {
-        id: hindsight_types::MemoryId::fact(&tenant, &user, "k"),
-        scope: Scope::new(tenant, Visibility::User(user)),
-        key: "k".to_owned(),
-        content: "发票号是 INV-78901".to_owned(),
-        context: String::new(),
-        speaker: String::new(),
-        session: None,
-        intent: String::new(),
-        entities: vec!["INV-78901".to_owned()],
-        status: hindsight_types::FactStatus::Open,
-        confidence: 1.0,
-        occurred_at: seconds(0),
-        expires_at: None,
-    }
+    let content = "发票号是 INV-78901";
+    Fact { entities: vec!["INV-78901".to_owned()], ..Fact::new(&tenant, user, "k", content, seconds(0)) }
 }
 
 #[test]

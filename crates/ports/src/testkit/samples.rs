@@ -2,10 +2,10 @@
 
 use hindsight_types::{
     ActionType, Decision, Environment, Evaluation, EvaluationRecord, EvaluationState, Event, EventBody,
-    EventId, Evidence, EvidenceId, Experience, Exposure, Fact, FactStatus, FailurePattern, Judging, Lesson,
-    Memory, MemoryId, Outcome, OutcomeStatus, Receipt, ReceiptId, Scope, Stage, Step, StepEvaluation,
-    StepLabel, StepMemory, StepStatus, TaskCompleted, TaskStarted, TenantId, Timestamp, TraceId, Trajectory,
-    UserId, Verdict, Visibility,
+    EventId, Evidence, EvidenceId, Experience, Exposure, Fact, FailurePattern, Judging, Lesson, Memory,
+    MemoryId, Outcome, OutcomeStatus, Receipt, ReceiptId, Scope, Stage, Step, StepEvaluation, StepLabel,
+    StepMemory, StepStatus, TaskCompleted, TaskStarted, TenantId, Timestamp, TraceId, Trajectory, UserId,
+    Verdict, Visibility,
 };
 
 use crate::{EmbedderId, Encoded, Encoding, SparseVector};
@@ -233,20 +233,13 @@ pub fn lesson(scope: &Scope, key: &str, traces: &[&str], created: i64) -> Lesson
 }
 
 pub fn fact(tenant: &TenantId, name: &str, key: &str, occurred: i64) -> Fact {
+    let content = format!("{name} likes tea; 喜欢喝茶 ({key})");
     Fact {
-        id: MemoryId::fact(tenant, &user(name), key),
-        scope: private(tenant, name),
-        key: key.to_owned(),
-        content: format!("{name} likes tea; 喜欢喝茶 ({key})"),
-        context: String::new(),
         speaker: name.to_owned(),
-        session: None,
         intent: "preference".to_owned(),
         entities: vec!["tea".to_owned()],
-        status: FactStatus::Open,
         confidence: 0.5,
-        occurred_at: time(occurred),
-        expires_at: None,
+        ..Fact::new(tenant, user(name), key, &content, time(occurred))
     }
 }
 

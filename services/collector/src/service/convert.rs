@@ -2,8 +2,9 @@
 
 use hindsight_api::status;
 use hindsight_codec::{
-    optional_time_from_proto, outcome_from_proto, scope_or_default, step_from_proto,
-    task_completed_from_proto, task_started_from_proto, time_or,
+    attachment_from_proto, fact_status_from_proto, fact_type_from_proto, optional_time_from_proto,
+    outcome_from_proto, scope_or_default, step_from_proto, task_completed_from_proto,
+    task_started_from_proto, time_or,
 };
 use hindsight_ingest::{assemble, entities};
 use hindsight_proto::collector::v1::{
@@ -12,8 +13,8 @@ use hindsight_proto::collector::v1::{
 };
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    Event, EventBody, EventId, Fact, FactStatus, Invalid, MemoryId, Scope, SessionId, TaskCompleted,
-    TenantId, Timestamp, TraceId, UserId, Visibility,
+    Event, EventBody, EventId, Fact, Invalid, MemoryId, Scope, SessionId, TaskCompleted, TenantId, Timestamp,
+    TraceId, UserId, Visibility,
 };
 use uuid::Uuid;
 
@@ -98,24 +99,23 @@ pub(super) fn without_body(mut e: Invalid) -> Invalid {
     e
 }
 
-/// A fact without its final key and id: those come after redaction, from `identify`.
+/// A fact that arrived at `now`, without its final key and id: those come after redaction, from `identify`.
 pub(super) fn fact(tenant: &TenantId, r: RetainRequest, now: Timestamp) -> Result<Fact, Invalid> {
     let user = UserId::new(r.user)?;
     let session = if r.session.is_empty() { None } else { Some(SessionId::new(r.session)?) };
+    let occurred_at = time_or("occurred_at", r.occurred_at, now)?;
     Ok(Fact {
-        id: MemoryId::fact(tenant, &user, &r.key),
-        scope: Scope::new(tenant.clone(), Visibility::User(user)),
-        key: r.key,
-        entities: r.entities,
-        content: r.content,
         context: r.context,
         speaker: r.speaker,
         session,
         intent: r.intent,
-        status: FactStatus::Open,
-        confidence: 1.0,
-        occurred_at: time_or("occurred_at", r.occurred_at, now)?,
+        fact_type: fact_type_from_proto(r.r#type)?,
+        entities: r.entities,
+        attachments: r.attachments.into_iter().map(attachment_from_proto).collect(),
+        status: fact_status_from_proto(r.status)?,
+        retained_at: now,
         expires_at: optional_time_from_proto("expires_at", r.expires_at)?,
+        ..Fact::new(tenant, user, &r.key, &r.content, occurred_at)
     })
 }
 

@@ -147,7 +147,11 @@ impl CollectorService for Service {
         if indexed {
             self.indexed.facts(std::slice::from_ref(&fact), deadline).await?;
         }
-        Ok(Response::new(RetainResponse { memory_id: fact.id.to_string() }))
+        Ok(Response::new(RetainResponse {
+            memory_id: fact.id.to_string(),
+            retained: true,
+            ..Default::default()
+        }))
     }
 
     async fn retain_batch(
@@ -170,12 +174,13 @@ impl CollectorService for Service {
             });
             match fact {
                 Ok(fact) => {
-                    results.push(RetainResult { memory_id: fact.id.to_string(), rejection: None });
+                    let memory_id = fact.id.to_string();
+                    results.push(RetainResult { memory_id, retained: true, ..Default::default() });
                     facts.push(fact);
                 }
                 Err(e) => {
                     let rejection = Some(convert::rejection(position, &e));
-                    results.push(RetainResult { memory_id: String::new(), rejection });
+                    results.push(RetainResult { rejection, ..Default::default() });
                 }
             }
         }

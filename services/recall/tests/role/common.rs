@@ -112,21 +112,7 @@ pub(crate) fn ask(query: &str) -> RecallRequest {
 
 pub(crate) fn fact(tenant: &str, user: &str, key: &str, content: &str) -> Memory {
     let (tenant, user) = (self::tenant(tenant), UserId::new(user).unwrap());
-    Memory::Fact(Fact {
-        id: MemoryId::fact(&tenant, &user, key),
-        scope: Scope::new(tenant, Visibility::User(user)),
-        key: key.to_owned(),
-        content: content.to_owned(),
-        context: String::new(),
-        speaker: String::new(),
-        session: None,
-        intent: String::new(),
-        entities: vec![],
-        status: FactStatus::Open,
-        confidence: 1.0,
-        occurred_at: time(-1),
-        expires_at: None,
-    })
+    Memory::Fact(Fact::new(&tenant, user, key, content, time(-1)))
 }
 
 /// A run that everyone in `acme` may see: one dead end, two necessary steps.

@@ -8,8 +8,7 @@ use hindsight_rank::{DenseScale, Ranking, Request, Settings, rank};
 use hindsight_store::{Store, StoreOptions};
 use hindsight_store_edge::{EdgeBackend, EdgeOptions};
 use hindsight_types::{
-    Environment, Fact, FactStatus, Memory, MemoryId, MemoryKind, ReceiptId, Scope, TenantId, Timestamp,
-    UserId, Viewer, Visibility,
+    Environment, Fact, Memory, MemoryKind, ReceiptId, TenantId, Timestamp, UserId, Viewer,
 };
 
 /// Candidates per arm, as in the service.
@@ -60,21 +59,7 @@ impl Bench {
     /// A fact of `user` under `key`, as the collector would make it.
     pub(crate) fn fact(&self, user: &str, key: &str, content: String, at: Timestamp) -> anyhow::Result<Fact> {
         let user = UserId::new(user)?;
-        Ok(Fact {
-            id: MemoryId::fact(&self.tenant, &user, key),
-            scope: Scope::new(self.tenant.clone(), Visibility::User(user)),
-            key: key.to_owned(),
-            content,
-            context: String::new(),
-            speaker: String::new(),
-            session: None,
-            intent: String::new(),
-            entities: Vec::new(),
-            status: FactStatus::Open,
-            confidence: 1.0,
-            occurred_at: at,
-            expires_at: None,
-        })
+        Ok(Fact::new(&self.tenant, user, key, &content, at))
     }
 
     pub(crate) async fn retain(&self, facts: Vec<Fact>) -> anyhow::Result<()> {
