@@ -4,6 +4,7 @@
 //!
 //! `x_to_proto` cannot fail; `x_from_proto` names every field that is wrong.
 
+mod change;
 mod enums;
 mod evaluation;
 mod event;
@@ -16,6 +17,7 @@ mod scope;
 mod time;
 mod trajectory;
 
+pub use change::{changes_from_proto, changes_to_proto};
 pub use enums::{
     action_type_from_proto, action_type_to_proto, fact_status_from_proto, fact_status_to_proto,
     fact_type_from_proto, fact_type_to_proto, memory_kind_from_proto, memory_kind_to_proto,

@@ -4,3 +4,4 @@ pub const EVENT_RECORDED: &str = "hindsight.event.v1.EventRecorded";
 pub const FACT_RETAINED: &str = "hindsight.event.v1.FactRetained";
 pub const EVALUATION_REQUESTED: &str = "hindsight.event.v1.EvaluationRequested";
 pub const REEVALUATION_CONTINUED: &str = "hindsight.event.v1.ReevaluationContinued";
+pub const MEMORIES_CHANGED: &str = "hindsight.event.v1.MemoriesChanged";

@@ -3,6 +3,7 @@
 //! This crate is a leaf. It knows no I/O and no protobuf: the generated types stop at the edge
 //! (`hindsight-api`, `hindsight-store`), and everything between works with the types of this crate.
 
+mod change;
 mod error;
 mod evaluation;
 mod event;
@@ -18,6 +19,7 @@ mod trajectory;
 
 pub mod limits;
 
+pub use change::MemoryChange;
 pub use error::{FieldError, Invalid};
 pub use evaluation::{
     Evaluation, EvaluationRecord, EvaluationState, JudgedTrajectory, Judging, RejectedLesson, StepEvaluation,
