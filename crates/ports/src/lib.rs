@@ -6,6 +6,7 @@ pub mod bus;
 pub mod clock;
 pub mod embed;
 pub mod llm;
+pub mod reembed;
 pub mod store;
 
 #[cfg(feature = "testkit")]
@@ -18,6 +19,7 @@ pub use bus::{
 pub use clock::{Clock, SystemClock};
 pub use embed::{EmbedError, Embedder, EmbedderId, Purpose};
 pub use llm::{JsonSchema, Llm, LlmError, LlmReply, LlmRequest, LlmUsage};
+pub use reembed::{Rebuild, Reembed, ReembedStep, StoredVectors};
 pub use store::{
     Arm, Candidate, CandidateId, Encoded, Encoding, Fetched, Hit, HitSearch, MemoryStore, Page, PageRequest,
     Search, SparseVector, StoreError, StoreStats,

@@ -7,9 +7,9 @@ use qdrant_client::qdrant::{
     VectorParamsMap, VectorsConfig, payload_index_params::IndexParams, vectors_config,
 };
 
-use crate::field;
+use crate::{field, vectors::Named};
 
-/// Name of the dense vector: cosine, of the embedder's dimension.
+/// First name of the dense vector: cosine, of the embedder's dimension.
 pub(crate) const DENSE: &str = "dense";
 /// Name of the sparse vector: BM25 term weights; the engine applies the inverse document frequency.
 pub(crate) const BM25: &str = "bm25";
@@ -79,6 +79,10 @@ impl Collection {
     /// Whether its points are found by similarity.
     pub(crate) fn has_vectors(self) -> bool {
         !matches!(self, Self::Events | Self::Evaluations | Self::Receipts | Self::Evidence | Self::OpenTasks)
+    }
+
+    pub(crate) fn with_vectors() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|collection| collection.has_vectors())
     }
 
     /// Whether a tool's name can narrow a search in it.
@@ -162,18 +166,18 @@ impl Collection {
         }
     }
 
-    /// `name` is the collection's full name, `dimension` that of the dense vectors.
-    pub(crate) fn create_request(self, name: &str, dimension: usize) -> CreateCollection {
+    /// `name` is the collection's full name, `vectors` its dense vectors if it has any.
+    pub(crate) fn create_request(self, name: &str, vectors: &Named) -> CreateCollection {
         let mut request = CreateCollection { collection_name: name.to_owned(), ..Default::default() };
         // A collection without vectors says so by an empty map.
         let mut dense = HashMap::new();
         if self.has_vectors() {
             let params = VectorParams {
-                size: dimension as u64,
+                size: vectors.embedder.dimension as u64,
                 distance: Distance::Cosine as i32,
                 ..Default::default()
             };
-            dense.insert(DENSE.to_owned(), params);
+            dense.insert(vectors.name.clone(), params);
             let params = SparseVectorParams { modifier: Some(Modifier::Idf as i32), index: None };
             request.sparse_vectors_config =
                 Some(SparseVectorConfig { map: HashMap::from([(BM25.to_owned(), params)]) });

@@ -7,6 +7,10 @@ pub(crate) const VISIBILITY: &str = "visibility";
 pub(crate) const RECORD: &str = "record";
 /// Counts the writes of a merged record, for compare-and-swap.
 pub(crate) const REVISION: &str = "revision";
+/// Tells two writes of a memory apart.
+pub(crate) const STAMP: &str = "stamp";
+/// The name of the vector that this memory cannot be given.
+pub(crate) const UNENCODED: &str = "unencoded";
 
 pub(crate) const ACTION_NAME: &str = "action_name";
 pub(crate) const AGENT: &str = "agent";

@@ -11,12 +11,14 @@ mod open;
 mod page;
 mod point;
 mod prepared;
+mod reencode;
 mod schema;
 mod scoped;
 mod search;
 mod settle;
 mod store;
 mod stored;
+mod vectors;
 mod write;
 
 #[cfg(feature = "testkit")]

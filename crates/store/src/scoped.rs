@@ -1,10 +1,11 @@
 //! The only way to the backend. Every message that reads is built here, from a [`ScopedFilter`], and a
-//! `ScopedFilter` is made from a viewer or a scope: a query over all tenants cannot be written. The one
-//! exception is [`ScopedBackend::idle_tasks`], which upkeep needs and which reads nothing but that tasks are open.
+//! `ScopedFilter` is made from a viewer or a scope: a query over all tenants cannot be written. The two
+//! exceptions are for upkeep and return nothing to a caller: [`ScopedBackend::idle_tasks`], which reads only that
+//! tasks are open, and [`reencode`](crate::reencode), which gives memories their vectors.
 
 use std::{fmt, sync::Arc};
 
-use hindsight_ports::StoreError;
+use hindsight_ports::{EmbedderId, StoreError, StoredVectors};
 use hindsight_types::{Period, Scope, TenantId, Viewer, Visibility};
 use qdrant_client::qdrant::{
     Condition, CountPoints, DeletePoints, Direction, Filter, OrderBy, PointId, PointStruct, Query,
@@ -21,6 +22,7 @@ use crate::{
     fields::micros,
     point,
     prepared::Prepared,
+    vectors::{Meta, State},
 };
 
 /// Which points of a collection may be read. It can only be narrowed.
@@ -194,15 +196,45 @@ impl ScopedBackend {
     }
 
     /// Notes what came of preparing. Success stays.
-    pub(crate) fn note(&self, outcome: &Result<(), StoreError>) {
-        self.prepared.note(outcome);
+    pub(crate) fn note(&self, configured: &EmbedderId, outcome: &Result<State, StoreError>) {
+        self.prepared.note(configured, outcome);
+    }
+
+    /// Notes what was read of the state of the vectors; `own`: this process has just turned it.
+    pub(crate) fn learn(&self, state: &State, own: bool) {
+        self.prepared.learn(state, own);
+    }
+
+    pub(crate) fn seen_generation(&self) -> Option<i64> {
+        self.prepared.seen()
+    }
+
+    pub(crate) fn known_vectors(&self) -> Option<StoredVectors> {
+        self.prepared.shown()
+    }
+
+    /// Reads the state of the vectors if it is changing and was not read lately. That it cannot be read now shows
+    /// in the request that follows.
+    pub(crate) async fn follow(&self) {
+        if self.prepared.is_stale() {
+            self.refresh().await;
+        }
+    }
+
+    /// `true`: the dense vectors have another name now.
+    pub(crate) async fn refresh(&self) -> bool {
+        let before = self.dense();
+        if let Ok(state) = Meta::of(self).load().await {
+            self.learn(&state, false);
+        }
+        self.dense() != before
     }
 
     fn ready(&self) -> Result<(), StoreError> {
         self.prepared.check()
     }
 
-    /// For `prepare`, which makes collections and reads no record.
+    /// For what makes and changes collections, and for giving memories their vectors; neither returns a record.
     pub(crate) fn raw(&self) -> (&dyn VectorBackend, &str) {
         (&*self.backend, &self.prefix)
     }

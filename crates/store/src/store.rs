@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::lock::Mutex;
 use hindsight_ports::{
-    Candidate, CandidateId, EmbedderId, Encoded, Fetched, Hit, HitSearch, MemoryStore, Page, PageRequest,
-    Search, StoreError, StoreStats,
+    Candidate, CandidateId, Embedder, EmbedderId, Encoded, Fetched, Hit, HitSearch, MemoryStore, Page,
+    PageRequest, Reembed, ReembedStep, Search, StoreError, StoreStats, StoredVectors,
 };
 use hindsight_types::{
     EvaluationRecord, Event, EventBody, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind,
@@ -15,10 +16,13 @@ use uuid::Uuid;
 use crate::{
     VectorBackend,
     collection::Collection,
-    field, hits, open, page, point, schema,
+    field, hits, open, page, point,
+    reencode::{Step, Walker},
+    schema,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk, next_id},
     search, settle,
     stored::{FAILED, JUDGED, Stored, WAITING, evaluation_key, former_key},
+    vectors::Meta,
     write,
 };
 
@@ -35,11 +39,27 @@ pub struct StoreOptions {
 #[derive(Debug)]
 pub struct Store {
     backend: ScopedBackend,
+    /// One step of re-embedding at a time.
+    walker: Mutex<Walker>,
 }
 
 impl Store {
     pub fn new(backend: Arc<dyn VectorBackend>, options: StoreOptions) -> Self {
-        Self { backend: ScopedBackend::new(backend, options.prefix) }
+        Self { backend: ScopedBackend::new(backend, options.prefix), walker: Mutex::default() }
+    }
+
+    /// Makes a request that uses the dense vectors, and makes it again when it was refused and they have another
+    /// name by now.
+    async fn with_vectors<T, F>(&self, request: impl Fn() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        self.backend.follow().await;
+        let result = request().await;
+        match result {
+            Err(StoreError::Rejected(_)) if self.backend.refresh().await => request().await,
+            result => result,
+        }
     }
 
     /// The record under `key`, if `viewer` may see it.
@@ -96,8 +116,8 @@ fn place(event: &Event) -> (u8, u32) {
 impl MemoryStore for Store {
     async fn prepare(&self, embedder: &EmbedderId) -> Result<(), StoreError> {
         let outcome = schema::prepare(&self.backend, embedder).await;
-        self.backend.note(&outcome);
-        outcome
+        self.backend.note(embedder, &outcome);
+        outcome.map(drop)
     }
 
     async fn append_events(&self, events: &[Event]) -> Result<(), StoreError> {
@@ -127,11 +147,11 @@ impl MemoryStore for Store {
     }
 
     async fn upsert(&self, memories: &[Encoded<Memory>]) -> Result<(), StoreError> {
-        write::memories(&self.backend, memories).await
+        self.with_vectors(move || write::memories(&self.backend, memories)).await
     }
 
     async fn search(&self, viewer: &Viewer, search: &Search) -> Result<Vec<Candidate>, StoreError> {
-        search::search(&self.backend, viewer, search).await
+        self.with_vectors(move || search::search(&self.backend, viewer, search)).await
     }
 
     async fn fetch(
@@ -144,7 +164,7 @@ impl MemoryStore for Store {
     }
 
     async fn search_hits(&self, viewer: &Viewer, search: &HitSearch) -> Result<Vec<Hit>, StoreError> {
-        hits::search(&self.backend, viewer, search).await
+        self.with_vectors(move || hits::search(&self.backend, viewer, search)).await
     }
 
     async fn get(
@@ -248,7 +268,7 @@ impl MemoryStore for Store {
     }
 
     async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError> {
-        settle::evidence(&self.backend, evidence).await
+        self.with_vectors(move || settle::evidence(&self.backend, evidence)).await
     }
 
     async fn evidence(&self, viewer: &Viewer, memory: MemoryId) -> Result<Vec<Evidence>, StoreError> {
@@ -275,5 +295,23 @@ impl MemoryStore for Store {
             count(Collection::Facts),
         )?;
         Ok(StoreStats { events, experiences, steps, failure_patterns, lessons, facts })
+    }
+}
+
+#[async_trait]
+impl Reembed for Store {
+    async fn reembed(&self, embedder: &dyn Embedder, now: Timestamp) -> Result<ReembedStep, StoreError> {
+        let mut walker = self.walker.lock().await;
+        Step { scoped: &self.backend, embedder, now }.take(&mut walker).await
+    }
+
+    async fn vectors(&self) -> Result<StoredVectors, StoreError> {
+        let state = Meta::of(&self.backend).load().await?;
+        self.backend.learn(&state, false);
+        self.known_vectors().ok_or_else(|| StoreError::Unavailable("not prepared yet".to_owned()))
+    }
+
+    fn known_vectors(&self) -> Option<StoredVectors> {
+        self.backend.known_vectors()
     }
 }

@@ -6,10 +6,11 @@ use hindsight_ports::{Encoded, StoreError};
 use hindsight_types::Memory;
 use prost::Message;
 use qdrant_client::qdrant::PointStruct;
+use uuid::Uuid;
 
 use crate::{
     collection::Collection,
-    point,
+    field, point,
     scoped::{Overwrite, ScopedBackend},
     settle,
     stored::Stored,
@@ -82,5 +83,10 @@ fn check(memory: &Memory) -> Result<(), StoreError> {
 }
 
 pub(crate) fn encoded(memory: &Encoded<Memory>, dense: Option<&str>) -> PointStruct {
-    PointStruct { vectors: point::vectors(&memory.encoding, dense), ..point::of(&memory.value) }
+    let mut point = point::of(&memory.value);
+    if let Some(record) = point::text(&point.payload, field::RECORD) {
+        let stamp = Uuid::new_v5(&Uuid::NAMESPACE_OID, record.as_bytes()).as_u64_pair().0;
+        point.payload.insert(field::STAMP.to_owned(), stamp.cast_signed().into());
+    }
+    PointStruct { vectors: point::vectors(&memory.encoding, dense), ..point }
 }

@@ -24,7 +24,7 @@ pub use lists::{
     lists_are_newest_first, pages_cover_equal_times, pages_survive_writes, tokens_fit_one_list_only,
 };
 pub use memories::{
-    another_embedder_is_refused, every_kind_comes_back, facts_are_of_one_user, memories_are_replaced,
+    another_embedder_is_taken, every_kind_comes_back, facts_are_of_one_user, memories_are_replaced,
     memories_stay_in_their_scope, statistics_count_what_is_visible, tenants_may_use_the_same_ids,
 };
 pub use merges::{
@@ -44,7 +44,7 @@ pub use tasks::open_tasks_are_found_when_idle;
 macro_rules! memory_store_suite {
     ($open:expr) => {
         $crate::memory_store_suite! { $open =>
-            an_empty_arm_finds_nothing another_embedder_is_refused candidates_are_best_first
+            an_empty_arm_finds_nothing another_embedder_is_taken candidates_are_best_first
             candidates_come_with_their_vectors each_arm_finds_its_own names_are_found_however_they_are_written
             arms_score_every_hit arms_switch_off concurrent_writers_lose_nothing
             evaluations_are_replaced_and_listed events_are_stored_once events_come_in_order
