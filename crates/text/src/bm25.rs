@@ -39,7 +39,7 @@ pub fn encode_query(text: &str) -> Weights {
 }
 
 /// Murmur3, 32 bits, seed 0: stable across platforms and releases, since it is stored.
-fn term_id(token: &str) -> u32 {
+pub fn term_id(token: &str) -> u32 {
     // Reading from a byte slice cannot fail.
     murmur3::murmur3_32(&mut token.as_bytes(), 0).unwrap_or_default()
 }
