@@ -17,8 +17,8 @@ pub use llm::{Llm, LlmEndpoint, LlmKind};
 pub use load::{Loaded, check, load};
 pub use mistake::{Mistake, Mistakes};
 pub use model::{
-    Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Recall, Server,
-    Telemetry,
+    Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Recall, RecallCache,
+    Server, Telemetry,
 };
 pub use source::Sources;
 

@@ -7,7 +7,7 @@ use hindsight_types::{JudgeChoice, TenantId};
 
 use crate::{
     Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Mistake, Mistakes,
-    Recall, Server, Sources, Telemetry, adapters, llm,
+    Recall, RecallCache, Server, Sources, Telemetry, adapters, llm,
     section::{Findings, Section, closest},
 };
 
@@ -251,9 +251,22 @@ fn recall(mut s: Section<'_>, f: &mut Findings) -> Recall {
     let recall = Recall {
         floor: s.fraction("floor", f).unwrap_or(d.floor),
         deadline: s.duration("deadline", SECOND / 100..=60 * SECOND, f).unwrap_or(d.deadline),
+        cache: recall_cache(s.section("cache", f), f),
     };
     s.finish(f);
     recall
+}
+
+fn recall_cache(mut s: Section<'_>, f: &mut Findings) -> RecallCache {
+    let d = RecallCache::default();
+    let cache = RecallCache {
+        embeddings_mib: s.number("embeddings_mib", 0..=4_096, f).unwrap_or(d.embeddings_mib),
+        facts_mib: s.number("facts_mib", 0..=65_536, f).unwrap_or(d.facts_mib),
+        facts_per_user: s.number("facts_per_user", 1..=999, f).unwrap_or(d.facts_per_user),
+        facts_ttl: s.duration("facts_ttl", SECOND..=HOUR, f).unwrap_or(d.facts_ttl),
+    };
+    s.finish(f);
+    cache
 }
 
 fn log(mut s: Section<'_>, f: &mut Findings) -> Log {

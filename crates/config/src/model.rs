@@ -196,11 +196,32 @@ pub struct Recall {
     /// Time to answer in when the caller gives no deadline.
     #[serde(serialize_with = "duration")]
     pub deadline: Duration,
+    pub cache: RecallCache,
 }
 
 impl Default for Recall {
     fn default() -> Self {
-        Self { floor: 0.2, deadline: Duration::from_secs(2) }
+        Self { floor: 0.2, deadline: Duration::from_secs(2), cache: RecallCache::default() }
+    }
+}
+
+/// What recalls keep in memory. 0 MiB: nothing of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct RecallCache {
+    /// For the vectors of questions.
+    pub embeddings_mib: u64,
+    /// For the facts of users who are asked for again and again.
+    pub facts_mib: u64,
+    /// Of a user with more facts, none are kept.
+    pub facts_per_user: usize,
+    /// Facts are read anew after this time, even when no change is heard.
+    #[serde(serialize_with = "duration")]
+    pub facts_ttl: Duration,
+}
+
+impl Default for RecallCache {
+    fn default() -> Self {
+        Self { embeddings_mib: 16, facts_mib: 64, facts_per_user: 500, facts_ttl: Duration::from_secs(30) }
     }
 }
 
