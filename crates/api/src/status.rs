@@ -86,13 +86,6 @@ pub fn not_found(service: &str, kind: &str, id: impl Display) -> Status {
 pub fn store(service: &str, error: StoreError) -> Status {
     match error {
         StoreError::Unavailable(why) => unavailable(service, "STORE_UNAVAILABLE", "the store", &why),
-        StoreError::EmbedderMismatch { ref stored, ref configured } => self::error(
-            service,
-            Code::FailedPrecondition,
-            "EMBEDDER_MISMATCH",
-            error.to_string(),
-            [("stored", stored.to_string()), ("configured", configured.to_string())],
-        ),
         StoreError::Corrupt(why) => {
             hidden(service, Code::DataLoss, "RECORD_UNREADABLE", "a stored record cannot be read", &why)
         }

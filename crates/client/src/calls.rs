@@ -61,4 +61,6 @@ calls! {
     replay_dead_letters(ReplayDeadLettersRequest) -> ReplayDeadLettersResponse: operations, WRITE_DEADLINE;
     /// Deletes them for good.
     discard_dead_letters(DiscardDeadLettersRequest) -> DiscardDeadLettersResponse: operations, WRITE_DEADLINE;
+    /// Which embedder made the vectors of the store, and how far the change to another is.
+    get_embedder(GetEmbedderRequest) -> GetEmbedderResponse: operations, READ_DEADLINE;
 }

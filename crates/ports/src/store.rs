@@ -13,12 +13,6 @@ pub enum StoreError {
     /// Worth another try.
     #[error("store unavailable: {0}")]
     Unavailable(String),
-    /// The vectors in the store were made by another embedder.
-    #[error(
-        "the store was built with {stored}, but {configured} is configured; \
-         restore the former in [embedder], or begin a new data directory and import again"
-    )]
-    EmbedderMismatch { stored: EmbedderId, configured: EmbedderId },
     /// What is stored cannot be read back.
     #[error("stored record unreadable: {0}")]
     Corrupt(String),
@@ -168,8 +162,9 @@ pub struct StoreStats {
 /// idempotent by the id of what it writes, and durable when it returns.
 #[async_trait]
 pub trait MemoryStore: Send + Sync + 'static {
-    /// Creates what is missing; checks that the stored vectors come from `embedder`. Everything else is
-    /// `Unavailable` until this has succeeded once, or `EmbedderMismatch` when it said so.
+    /// Creates what is missing, and takes note that vectors are made by `embedder` in this process. When those in
+    /// the store are another's, memories are found by their words until theirs are built ([`crate::Reembed`]).
+    /// Everything else is `Unavailable` until this has succeeded once.
     async fn prepare(&self, embedder: &EmbedderId) -> Result<(), StoreError>;
 
     /// An event whose id is there already is left as it is.

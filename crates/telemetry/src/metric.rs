@@ -130,6 +130,9 @@ metrics! {
     EmbedCalls = "hindsight_embed_calls_total", Counter, [Purpose, Result], "Calls of the embedder.";
     EmbedDuration = "hindsight_embed_duration_seconds", Seconds, [Purpose], "Time a call of the embedder takes.";
     EmbedTexts = "hindsight_embed_texts_total", Counter, [Purpose], "Texts given to the embedder.";
+    ReembedMemories = "hindsight_reembed_memories", Gauge, [], "Memories there are while the embedder changes; 0 otherwise.";
+    ReembedDone = "hindsight_reembed_done", Gauge, [], "Memories that have their vector by the new embedder.";
+    ReembedSkipped = "hindsight_reembed_skipped", Gauge, [], "Memories that the new embedder refuses.";
     Evaluations = "hindsight_evaluations_total", Counter, [Result], "Looks at a finished task, by what they came to: judged, skipped, waiting, failed.";
     EvaluationDuration = "hindsight_evaluation_duration_seconds", Seconds, [Result], "Time of one look at a finished task.";
     StepLabels = "hindsight_step_labels_total", Counter, [Label, Judge], "Steps judged, by their label and by who judged.";

@@ -4,9 +4,11 @@
 mod bus;
 mod embedder;
 mod llm;
+mod reembed;
 mod store;
 
 pub use bus::bus;
 pub use embedder::embedder;
 pub use llm::{llm, llm_breaker};
+pub use reembed::reembed;
 pub use store::store;

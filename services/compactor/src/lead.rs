@@ -1,26 +1,34 @@
 //! One leads, the others stand by.
 
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use hindsight_ports::{BusError, Leadership};
 use hindsight_runtime::Trouble;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::{NAME, idle::Idle};
+use crate::{NAME, idle::Idle, reembed::Reembedder};
 
 /// Wait before a lost candidacy is stood for again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Leader {
     pub(crate) idle: Idle,
+    pub(crate) reembedder: Arc<Reembedder>,
     /// Why the last look failed; `None` while this one stands by.
     pub(crate) trouble: Trouble,
 }
 
 impl Leader {
-    pub(crate) fn new(idle: Idle) -> Self {
-        Self { idle, trouble: Trouble::default() }
+    pub(crate) fn new(idle: Idle, reembedder: Arc<Reembedder>) -> Self {
+        Self { idle, reembedder, trouble: Trouble::default() }
+    }
+
+    /// What does not work, for people.
+    pub(crate) fn degraded(&self) -> Option<String> {
+        let reasons = [self.trouble.reason(), self.reembedder.trouble.reason()];
+        let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
     /// Until `stop`. A look that is broken off is made again by the next leader.
@@ -29,7 +37,12 @@ impl Leader {
             () = stop.cancelled() => {}
             never = self.stand_always() => match never {},
         }
+        self.stand_down();
+    }
+
+    fn stand_down(&self) {
         self.trouble.report(None);
+        self.reembedder.trouble.report(None);
     }
 
     async fn stand_always(&self) -> Infallible {
@@ -47,13 +60,14 @@ impl Leader {
             tracing::info!("this compactor leads");
             tokio::select! {
                 () = candidate.lost() => tracing::info!("this compactor no longer leads"),
-                never = self.lead() => match never {},
+                never = self.look_at_idle() => match never {},
+                never = self.reembedder.run() => match never {},
             }
-            self.trouble.report(None);
+            self.stand_down();
         }
     }
 
-    async fn lead(&self) -> Infallible {
+    async fn look_at_idle(&self) -> Infallible {
         let every = self.idle.settings.every;
         let mut ticks = interval_at(Instant::now() + every, every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

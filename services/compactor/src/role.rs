@@ -1,13 +1,16 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use hindsight_ports::{Bus, Clock, MemoryStore};
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Reembed};
 use hindsight_proto::operations::v1::operations_service_server::{OperationsServiceServer, SERVICE_NAME};
-use hindsight_runtime::{Role, RoleError};
+use hindsight_runtime::{Role, RoleError, Trouble};
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 
-use crate::{CompactorSettings, NAME, idle::Idle, lead::Leader, letters::Letters, service::Service};
+use crate::{
+    CompactorSettings, NAME, idle::Idle, lead::Leader, letters::Letters, reembed::Reembedder,
+    service::Service,
+};
 
 /// The role `compactor`: upkeep by the one that leads, and the gRPC service for operators.
 pub struct Compactor {
@@ -26,9 +29,15 @@ impl Compactor {
         settings: CompactorSettings,
         bus: Arc<dyn Bus>,
         store: Arc<dyn MemoryStore>,
+        vectors: Arc<dyn Reembed>,
+        embedder: Arc<dyn Embedder>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let leader = Leader::new(Idle { settings, bus: bus.clone(), store, clock });
+        let every = settings.every;
+        let trouble = Trouble::default();
+        let reembedder = Reembedder { vectors, embedder, clock: clock.clone(), every, trouble };
+        let idle = Idle { settings, bus: bus.clone(), store, clock };
+        let leader = Leader::new(idle, Arc::new(reembedder));
         Self { bus, leader }
     }
 }
@@ -44,7 +53,9 @@ impl Role for Compactor {
     }
 
     fn register(&self, routes: &mut RoutesBuilder) {
-        routes.add_service(OperationsServiceServer::new(Service(Letters { bus: self.bus.clone() })));
+        let letters = Letters { bus: self.bus.clone() };
+        let service = Service { letters, reembedder: self.leader.reembedder.clone() };
+        routes.add_service(OperationsServiceServer::new(service));
     }
 
     async fn run(&self, stop: CancellationToken) -> Result<(), RoleError> {
@@ -57,6 +68,6 @@ impl Role for Compactor {
     }
 
     async fn degraded(&self) -> Option<String> {
-        self.leader.trouble.reason()
+        self.leader.degraded()
     }
 }

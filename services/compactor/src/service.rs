@@ -1,4 +1,8 @@
-//! The four calls of `OperationsService`.
+//! The calls of `OperationsService`.
+
+mod embedder;
+
+use std::sync::Arc;
 
 use hindsight_api::{Caller, Permission, caller, page, status};
 use hindsight_codec::{
@@ -10,9 +14,9 @@ use hindsight_proto::{
     event::v1::{EventRecorded, FactRetained},
     operations::v1::{
         self as pb, DiscardDeadLettersRequest, DiscardDeadLettersResponse, GetDeadLetterRequest,
-        GetDeadLetterResponse, ListDeadLettersRequest, ListDeadLettersResponse, ReplayDeadLettersRequest,
-        ReplayDeadLettersResponse, WorkQueue, get_dead_letter_response::Content,
-        operations_service_server::OperationsService,
+        GetDeadLetterResponse, GetEmbedderRequest, GetEmbedderResponse, ListDeadLettersRequest,
+        ListDeadLettersResponse, ReplayDeadLettersRequest, ReplayDeadLettersResponse, WorkQueue,
+        get_dead_letter_response::Content, operations_service_server::OperationsService,
     },
 };
 use hindsight_types::Invalid;
@@ -20,12 +24,15 @@ use prost::Message;
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
-use crate::{NAME, letters::Letters};
+use crate::{NAME, letters::Letters, reembed::Reembedder};
 
 /// Most letters named in one request.
 const NAMED: usize = 500;
 
-pub(crate) struct Service(pub(crate) Letters);
+pub(crate) struct Service {
+    pub(crate) letters: Letters,
+    pub(crate) reembedder: Arc<Reembedder>,
+}
 
 fn invalid(e: Invalid) -> Status {
     status::invalid(NAME, &e)
@@ -115,7 +122,8 @@ impl OperationsService for Service {
         let tenant = operator(&request)?.tenant;
         let ListDeadLettersRequest { queue, page_size, page_token } = request.into_inner();
         let page = page(page_size, page_token).map_err(invalid)?;
-        let listed = self.0.list(&tenant, &queues(queue)?, &page).await.map_err(bus)?.map_err(invalid)?;
+        let listed =
+            self.letters.list(&tenant, &queues(queue)?, &page).await.map_err(bus)?.map_err(invalid)?;
         Ok(Response::new(ListDeadLettersResponse {
             letters: listed.letters.iter().map(|l| letter(l, false)).collect(),
             next_page_token: listed.next_token,
@@ -130,7 +138,7 @@ impl OperationsService for Service {
         let tenant = operator(&request)?.tenant;
         let request = request.into_inner();
         let id = id("id", &request.id)?;
-        let found = self.0.get(&tenant, &queues(request.queue)?, id).await.map_err(bus)?;
+        let found = self.letters.get(&tenant, &queues(request.queue)?, id).await.map_err(bus)?;
         let found = found.ok_or_else(|| status::not_found(NAME, "dead letter", id))?;
         Ok(Response::new(GetDeadLetterResponse {
             letter: Some(letter(&found, true)),
@@ -146,9 +154,9 @@ impl OperationsService for Service {
         let request = request.into_inner();
         let (queues, ids) = (queues(request.queue)?, ids(&request.ids)?);
         let replayed = if ids.is_empty() {
-            self.0.replay_all(&caller.tenant, &queues).await
+            self.letters.replay_all(&caller.tenant, &queues).await
         } else {
-            self.0.replay(&caller.tenant, &queues, &ids).await
+            self.letters.replay(&caller.tenant, &queues, &ids).await
         };
         let replayed = replayed.map_err(bus)?;
         tracing::info!(tenant = %caller.tenant, key = &*caller.key, replayed, "dead letters were replayed");
@@ -165,8 +173,17 @@ impl OperationsService for Service {
         if ids.is_empty() {
             return Err(invalid(Invalid::new("ids", "is required: nothing is discarded unseen")));
         }
-        let discarded = self.0.discard(&caller.tenant, &queues, &ids).await.map_err(bus)?;
+        let discarded = self.letters.discard(&caller.tenant, &queues, &ids).await.map_err(bus)?;
         tracing::warn!(tenant = %caller.tenant, key = &*caller.key, discarded, "dead letters were discarded");
         Ok(Response::new(DiscardDeadLettersResponse { discarded }))
+    }
+
+    async fn get_embedder(
+        &self,
+        request: Request<GetEmbedderRequest>,
+    ) -> Result<Response<GetEmbedderResponse>, Status> {
+        operator(&request)?;
+        let vectors = self.reembedder.vectors.vectors().await.map_err(|e| status::store(NAME, e))?;
+        Ok(Response::new(embedder::response(&vectors, self.reembedder.trouble.reason())))
     }
 }

@@ -24,8 +24,7 @@ impl Broken {
 impl From<StoreError> for Broken {
     fn from(e: StoreError) -> Self {
         match e {
-            // The operator can correct the configuration; the run is sound.
-            StoreError::Unavailable(_) | StoreError::EmbedderMismatch { .. } => Self::transient(e),
+            StoreError::Unavailable(_) => Self::transient(e),
             StoreError::Corrupt(_) | StoreError::Rejected(_) => Self::Final(e.to_string()),
         }
     }

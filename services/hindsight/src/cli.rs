@@ -4,8 +4,8 @@ use clap::{Args, Parser, Subcommand};
 use secrecy::SecretString;
 
 use crate::commands::{
-    config, demo, dlq, evaluate, explain, failures, import, key, memories, recall, reevaluate, retain, serve,
-    show, stats,
+    config, demo, dlq, evaluate, explain, failures, import, key, memories, recall, reembed, reevaluate,
+    retain, serve, show, stats,
 };
 
 /// Experience memory for AI agents: judges what agents did and brings the right memories back.
@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Evaluate(evaluate::Args),
     /// Judge runs again: one, those of a judge, or all.
     Reevaluate(reevaluate::Args),
+    /// Show which embedder made the vectors, and how far the change to another is.
+    Reembed(reembed::Args),
     /// List evaluations that failed or still wait.
     Failures(failures::Args),
     /// Messages that could not be handled: list, show, replay, discard.

@@ -10,6 +10,7 @@ pub(crate) mod import;
 pub(crate) mod key;
 pub(crate) mod memories;
 pub(crate) mod recall;
+pub(crate) mod reembed;
 pub(crate) mod reevaluate;
 pub(crate) mod retain;
 pub(crate) mod serve;
@@ -31,6 +32,7 @@ pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
         Command::Show(args) => context.block_on(show::run(args, &context)),
         Command::Evaluate(args) => context.block_on(evaluate::run(args, &context)),
         Command::Reevaluate(args) => context.block_on(reevaluate::run(args, &context)),
+        Command::Reembed(args) => context.block_on(reembed::run(args, &context)),
         Command::Failures(args) => context.block_on(failures::run(args, &context)),
         Command::Memories(args) => context.block_on(memories::run(args, &context)),
         Command::Explain(args) => context.block_on(explain::run(args, &context)),

@@ -127,7 +127,6 @@ pub(crate) async fn search(
 fn store_words(error: &StoreError) -> &'static str {
     match error {
         StoreError::Unavailable(_) => "store unavailable",
-        StoreError::EmbedderMismatch { .. } => "store built with another embedder",
         StoreError::Corrupt(_) => "stored record unreadable",
         StoreError::Rejected(_) => "store refused the search",
     }

@@ -84,10 +84,9 @@ impl From<hindsight_ports::EmbedError> for Failure {
 
 impl From<hindsight_ports::StoreError> for Failure {
     fn from(error: hindsight_ports::StoreError) -> Self {
-        use hindsight_ports::StoreError::{Corrupt, EmbedderMismatch, Rejected, Unavailable};
+        use hindsight_ports::StoreError::{Corrupt, Rejected, Unavailable};
         let code = match error {
             Unavailable(_) => code::UNAVAILABLE,
-            EmbedderMismatch { .. } => code::CONFIG,
             Corrupt(_) => code::DATA,
             Rejected(_) => code::INTERNAL,
         };

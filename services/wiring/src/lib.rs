@@ -8,6 +8,7 @@ mod failure;
 mod parts;
 mod prepare;
 mod process;
+mod reembed;
 mod roles;
 mod server;
 

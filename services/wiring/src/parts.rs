@@ -1,18 +1,21 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use hindsight_config::{BusKind, Config, Store};
-use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore, SystemClock};
+use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore, Reembed, SystemClock};
 use hindsight_telemetry::observe;
 
 use crate::{
     Failure, adapters,
     prepare::{Preparation, prepare},
+    reembed::catch_up,
 };
 
 /// What roles are made of.
 pub struct Parts {
     pub bus: Arc<dyn Bus>,
     pub store: Arc<dyn MemoryStore>,
+    /// What the vectors of the same store are made with.
+    pub vectors: Arc<dyn Reembed>,
     pub embedder: Arc<dyn Embedder>,
     /// Judges beside the slice; `None` when no model is configured.
     pub llm: Option<Arc<dyn Llm>>,
@@ -56,16 +59,18 @@ impl Parts {
         let bus = adapters::bus(&config.bus, dir.to_owned(), clock.clone()).await?;
         let bus = observe::bus(bus, bus_system(&config.bus.kind));
         let store = Arc::new(adapters::store(&config.store, dir.to_owned()).await?);
+        let vectors = observe::reembed(store.clone());
         let store = observe::store(store, "qdrant");
         let embedder = observe::embedder(embedder);
         let llm = adapters::llm(&config.llm, clock.clone())?;
         let preparation = match config.store {
             Store::Edge => {
                 store.prepare(embedder.id()).await?;
+                catch_up(&*vectors, &*embedder, &*clock).await;
                 Preparation::done()
             }
             Store::Qdrant(_) => prepare(store.clone(), embedder.id().clone()),
         };
-        Ok(Self { bus, store, embedder, llm, clock, preparation })
+        Ok(Self { bus, store, vectors, embedder, llm, clock, preparation })
     }
 }

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use hindsight_ports::{EmbedderId, MemoryStore, StoreError};
+use hindsight_ports::{EmbedderId, MemoryStore, Reembed, StoreError, StoredVectors};
 use hindsight_runtime::{Role, RoleError};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
@@ -86,6 +86,8 @@ pub(crate) struct Awaiting<R> {
     pub(crate) role: R,
     pub(crate) need: Need,
     pub(crate) preparation: Preparation,
+    /// Whoever uses the store says what its vectors lack.
+    pub(crate) vectors: Arc<dyn Reembed>,
 }
 
 #[async_trait]
@@ -125,7 +127,8 @@ impl<R: Role> Role for Awaiting<R> {
             State::Done => {}
             State::Waiting(reason) | State::Never(reason) => return Some(reason.clone()),
         }
-        self.role.degraded().await
+        let own = self.role.degraded().await;
+        own.or_else(|| self.vectors.known_vectors().as_ref().and_then(StoredVectors::trouble))
     }
 
     fn pending(&self) -> String {

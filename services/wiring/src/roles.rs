@@ -75,7 +75,15 @@ pub fn evaluator(config: &Config, parts: &Parts) -> Arc<dyn Role> {
 pub fn compactor(config: &Config, parts: &Parts) -> Arc<dyn Role> {
     let settings =
         CompactorSettings { idle_after: config.compactor.idle_after, every: config.compactor.every };
-    let role = Compactor::new(settings, parts.bus.clone(), parts.store.clone(), parts.clock.clone());
+    let Parts { bus, store, vectors, embedder, clock, .. } = parts;
+    let role = Compactor::new(
+        settings,
+        bus.clone(),
+        store.clone(),
+        vectors.clone(),
+        embedder.clone(),
+        clock.clone(),
+    );
     waiting(role, Need::First, parts)
 }
 
@@ -88,5 +96,6 @@ pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
 }
 
 fn waiting(role: impl Role, need: Need, parts: &Parts) -> Arc<dyn Role> {
-    Arc::new(Awaiting { role, need, preparation: parts.preparation.clone() })
+    let (preparation, vectors) = (parts.preparation.clone(), parts.vectors.clone());
+    Arc::new(Awaiting { role, need, preparation, vectors })
 }

@@ -1,4 +1,4 @@
-use hindsight_ports::{BusError, EmbedError, EmbedderId, Queue, StoreError};
+use hindsight_ports::{BusError, EmbedError, Queue, StoreError};
 use hindsight_types::{FieldError, Invalid};
 use proptest::prelude::*;
 use rstest::rstest;
@@ -11,19 +11,10 @@ fn why() -> String {
     "disk /var/lib/x 坏了".to_owned()
 }
 
-fn id(model: &str) -> EmbedderId {
-    EmbedderId { model: model.to_owned(), dimension: 384 }
-}
-
-fn mismatch() -> StoreError {
-    StoreError::EmbedderMismatch { stored: id("a"), configured: id("b") }
-}
-
 #[rstest]
 #[case(invalid("t", &Invalid::new("steps[3].action_name", "is required")), Code::InvalidArgument, "INVALID_FIELDS", false)]
 #[case(not_found("t", "failure pattern", "x"), Code::NotFound, "FAILURE_PATTERN_NOT_FOUND", false)]
 #[case(store("t", StoreError::Unavailable(why())), Code::Unavailable, "STORE_UNAVAILABLE", true)]
-#[case(store("t", mismatch()), Code::FailedPrecondition, "EMBEDDER_MISMATCH", false)]
 #[case(store("t", StoreError::Corrupt(why())), Code::DataLoss, "RECORD_UNREADABLE", false)]
 #[case(store("t", StoreError::Rejected(why())), Code::InvalidArgument, "STORE_REJECTED", false)]
 #[case(bus("t", BusError::Unavailable(why())), Code::Unavailable, "BUS_UNAVAILABLE", true)]

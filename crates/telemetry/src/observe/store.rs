@@ -73,7 +73,6 @@ impl Call {
 fn word(error: &StoreError) -> &'static str {
     match error {
         StoreError::Unavailable(_) => "unavailable",
-        StoreError::EmbedderMismatch { .. } => "embedder_mismatch",
         StoreError::Corrupt(_) => "corrupt",
         StoreError::Rejected(_) => "rejected",
     }

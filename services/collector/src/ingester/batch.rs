@@ -40,10 +40,7 @@ enum Failure {
 impl From<StoreError> for Failure {
     fn from(e: StoreError) -> Self {
         match e {
-            // The operator can correct the configuration; the records are sound.
-            StoreError::Unavailable(_) | StoreError::EmbedderMismatch { .. } => {
-                Self::Transient(e.to_string())
-            }
+            StoreError::Unavailable(_) => Self::Transient(e.to_string()),
             StoreError::Corrupt(_) | StoreError::Rejected(_) => Self::Final(e.to_string()),
         }
     }

@@ -3,4 +3,5 @@
 
 mod idle;
 mod letters;
+mod reembed;
 mod support;

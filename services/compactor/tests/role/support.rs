@@ -2,14 +2,20 @@
 
 use std::{
     future::Future,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
+use async_trait::async_trait;
 use hindsight_api::{Edge, EdgeLayer, Key, KeyHash, Keyring, Permission};
 use hindsight_bus_local::{LocalBus, LocalBusOptions};
 use hindsight_compactor::{Compactor, CompactorSettings};
-use hindsight_ports::{Bus, Clock, EmbedderId, MemoryStore, testkit::faulty_store::FaultyStore};
+use hindsight_ports::{
+    Bus, Clock, EmbedError, Embedder, EmbedderId, MemoryStore, Purpose, testkit::faulty_store::FaultyStore,
+};
 use hindsight_proto::operations::v1::operations_service_client::OperationsServiceClient;
 use hindsight_runtime::Role as _;
 use hindsight_store::{Store, StoreOptions};
@@ -41,9 +47,38 @@ impl Clock for Hands {
     }
 }
 
+/// Makes a vector of the length of the text.
+pub(crate) struct Lengths {
+    pub(crate) id: EmbedderId,
+    pub(crate) away: AtomicBool,
+}
+
+impl Lengths {
+    pub(crate) fn new(model: &str, dimension: usize) -> Arc<Self> {
+        Arc::new(Self { id: EmbedderId { model: model.into(), dimension }, away: AtomicBool::new(false) })
+    }
+}
+
+#[async_trait]
+impl Embedder for Lengths {
+    fn id(&self) -> &EmbedderId {
+        &self.id
+    }
+
+    async fn embed(&self, texts: &[String], _: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if self.away.load(Ordering::SeqCst) {
+            return Err(EmbedError::Unavailable("away on purpose".to_owned()));
+        }
+        Ok(texts.iter().map(|text| vec![text.len() as f32; self.id.dimension]).collect())
+    }
+}
+
 pub(crate) struct House {
     pub(crate) bus: Arc<dyn Bus>,
     pub(crate) store: Arc<FaultyStore>,
+    /// The same store.
+    pub(crate) vectors: Arc<Store>,
+    pub(crate) embedder: Arc<Lengths>,
     pub(crate) clock: Arc<Hands>,
     backend: Arc<EdgeBackend>,
     _dir: TempDir,
@@ -55,17 +90,33 @@ impl House {
         let bus: Arc<dyn Bus> =
             Arc::new(LocalBus::open(&dir.path().join("bus.db"), LocalBusOptions::default()).unwrap());
         let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
-        let store: Arc<dyn MemoryStore> = Arc::new(Store::new(backend.clone(), StoreOptions::default()));
-        store.prepare(&EmbedderId { model: "none".into(), dimension: 4 }).await.unwrap();
-        let store = Arc::new(FaultyStore::new(store, 7));
+        let vectors = Arc::new(Store::new(backend.clone(), StoreOptions::default()));
+        let embedder = Lengths::new("lengths", 4);
+        vectors.prepare(&embedder.id).await.unwrap();
+        let store = Arc::new(FaultyStore::new(vectors.clone(), 7));
         let clock = Arc::new(Hands(Mutex::new(Timestamp::UNIX_EPOCH)));
-        Self { bus, store, clock, backend, _dir: dir }
+        Self { bus, store, vectors, embedder, clock, backend, _dir: dir }
     }
 
     pub(crate) fn compactor(&self) -> Arc<Compactor> {
         let settings =
             CompactorSettings { idle_after: Duration::from_secs(100), every: Duration::from_millis(20) };
-        Arc::new(Compactor::new(settings, self.bus.clone(), self.store.clone(), self.clock.clone()))
+        Arc::new(Compactor::new(
+            settings,
+            self.bus.clone(),
+            self.store.clone(),
+            self.vectors.clone(),
+            self.embedder.clone(),
+            self.clock.clone(),
+        ))
+    }
+
+    /// As after a restart with another embedder.
+    pub(crate) async fn restart(&mut self, embedder: Arc<Lengths>) {
+        self.vectors = Arc::new(Store::new(self.backend.clone(), StoreOptions::default()));
+        self.vectors.prepare(&embedder.id).await.unwrap();
+        self.store = Arc::new(FaultyStore::new(self.vectors.clone(), 7));
+        self.embedder = embedder;
     }
 
     pub(crate) fn client(&self) -> Client {

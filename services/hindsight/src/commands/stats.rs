@@ -1,7 +1,11 @@
-use hindsight_proto::memory::v1::{GetStatsRequest, GetStatsResponse};
+use hindsight_client::Client;
+use hindsight_proto::{
+    memory::v1::{GetStatsRequest, GetStatsResponse},
+    operations::v1::{GetEmbedderRequest, GetEmbedderResponse},
+};
 use hindsight_wiring::Failure;
 
-use crate::context::Context;
+use crate::{commands::reembed, context::Context};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -12,13 +16,18 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     let request = GetStatsRequest { user: args.user.unwrap_or_default() };
-    let response = context.with_client(|client| async move { Ok(client.get_stats(request).await?) }).await?;
-    context.ui.message("hindsight.memory.v1.GetStatsResponse", &response, text)?;
+    let ask = |client: Client| async move {
+        let stats = client.get_stats(request).await?;
+        // Only operators may know, and only the compactor can tell.
+        Ok((stats, client.get_embedder(GetEmbedderRequest {}).await.ok()))
+    };
+    let (stats, embedder) = context.with_client(ask).await?;
+    context.ui.message("hindsight.memory.v1.GetStatsResponse", &stats, |s| text(s, embedder.as_ref()))?;
     Ok(0)
 }
 
-fn text(s: &GetStatsResponse) -> String {
-    [
+fn text(s: &GetStatsResponse, embedder: Option<&GetEmbedderResponse>) -> String {
+    let counts = [
         ("events", s.events),
         ("experiences", s.experiences),
         ("steps", s.steps),
@@ -26,6 +35,6 @@ fn text(s: &GetStatsResponse) -> String {
         ("lessons", s.lessons),
         ("facts", s.facts),
     ]
-    .map(|(name, n)| format!("{name:<17}{n:>8}"))
-    .join("\n")
+    .map(|(name, n)| format!("{name:<17}{n:>8}"));
+    counts.into_iter().chain(embedder.map(reembed::text)).collect::<Vec<_>>().join("\n")
 }

@@ -40,23 +40,25 @@ fn embedder(model: &str) -> EmbedderId {
     EmbedderId { model: model.to_owned(), dimension: 4 }
 }
 
-fn open(dir: &std::path::Path) -> Arc<FaultyStore> {
+fn vectors(dir: &std::path::Path) -> Arc<Store> {
     let backend = Arc::new(EdgeBackend::open(dir, EdgeOptions::default()).unwrap());
-    Arc::new(FaultyStore::new(Arc::new(Store::new(backend, StoreOptions::default())), 1))
+    Arc::new(Store::new(backend, StoreOptions::default()))
 }
 
-fn role(need: Need, preparation: &Preparation) -> Awaiting<Fake> {
-    Awaiting { role: Fake::default(), need, preparation: preparation.clone() }
+fn role(need: Need, preparation: &Preparation, vectors: Arc<dyn Reembed>) -> Awaiting<Fake> {
+    Awaiting { role: Fake::default(), need, preparation: preparation.clone(), vectors }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_is_away_at_start_is_waited_for() {
     let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
+    let vectors = vectors(dir.path());
+    let store = Arc::new(FaultyStore::new(vectors.clone(), 1));
     let away = Fault::Refuse(StoreError::Unavailable("connection refused".to_owned()));
     store.inject(Calls::Only(StoreCall::Prepare), When::Always, away);
     let preparation = prepare(store.clone(), embedder("a"));
-    let (first, later) = (role(Need::First, &preparation), role(Need::Later, &preparation));
+    let of = |need| role(need, &preparation, vectors.clone());
+    let (first, later) = (of(Need::First), of(Need::Later));
     let mut state = preparation.state.clone();
     let said = |s: &State| matches!(s, State::Waiting(why) if why.contains("connection refused"));
     tokio::time::timeout(LIMIT, state.wait_for(said)).await.unwrap().unwrap();
@@ -75,16 +77,28 @@ async fn a_store_that_is_away_at_start_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_embedder_is_never_ready_and_says_why() {
+async fn a_store_that_cannot_be_used_is_never_ready_and_says_why() {
     let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    store.prepare(&embedder("a")).await.unwrap();
-    drop(store);
-    let preparation = prepare(open(dir.path()), embedder("b"));
+    let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
+    let store = Arc::new(Store::new(backend, StoreOptions { prefix: "../".to_owned() }));
+    let preparation = prepare(store.clone(), embedder("a"));
     let mut state = preparation.state.clone();
     tokio::time::timeout(LIMIT, state.wait_for(|s| matches!(s, State::Never(_)))).await.unwrap().unwrap();
     for need in [Need::First, Need::Later] {
-        let reason = role(need, &preparation).ready().await.unwrap_err();
-        assert!(reason.contains("[embedder]"), "{reason}");
+        let reason = role(need, &preparation, store.clone()).ready().await.unwrap_err();
+        assert!(reason.contains("prefix"), "{reason}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_embedder_is_ready_and_says_what_searches_miss() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = vectors(dir.path());
+    store.prepare(&embedder("a")).await.unwrap();
+    let preparation = prepare(store.clone(), embedder("b"));
+    tokio::time::timeout(LIMIT, preparation.awaited()).await.unwrap();
+    let role = role(Need::First, &preparation, store);
+    assert_eq!(role.ready().await, Ok(()));
+    let said = role.degraded().await.unwrap();
+    assert!(said.contains("configured with b"), "{said}");
 }
