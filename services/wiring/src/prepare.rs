@@ -86,8 +86,8 @@ pub(crate) struct Awaiting<R> {
     pub(crate) role: R,
     pub(crate) need: Need,
     pub(crate) preparation: Preparation,
-    /// Whoever uses the store says what its vectors lack.
-    pub(crate) vectors: Arc<dyn Reembed>,
+    /// Of the role that searches: it says what the vectors lack.
+    pub(crate) vectors: Option<Arc<dyn Reembed>>,
 }
 
 #[async_trait]
@@ -128,7 +128,7 @@ impl<R: Role> Role for Awaiting<R> {
             State::Waiting(reason) | State::Never(reason) => return Some(reason.clone()),
         }
         let own = self.role.degraded().await;
-        own.or_else(|| self.vectors.known_vectors().as_ref().and_then(StoredVectors::trouble))
+        own.or_else(|| self.vectors.as_ref()?.known_vectors().as_ref().and_then(StoredVectors::trouble))
     }
 
     fn pending(&self) -> String {

@@ -92,10 +92,15 @@ pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
     let mut settings = RecallSettings { deadline_ms, ..RecallSettings::default() };
     settings.rank.floor = config.recall.floor as f32;
     let role = Recall::new(settings, parts.store.clone(), parts.embedder.clone(), parts.clock.clone());
-    waiting(role, Need::First, parts)
+    searching(role, parts)
 }
 
 fn waiting(role: impl Role, need: Need, parts: &Parts) -> Arc<dyn Role> {
-    let (preparation, vectors) = (parts.preparation.clone(), parts.vectors.clone());
-    Arc::new(Awaiting { role, need, preparation, vectors })
+    Arc::new(Awaiting { role, need, preparation: parts.preparation.clone(), vectors: None })
+}
+
+/// Says what searches miss while the embedder changes.
+fn searching(role: impl Role, parts: &Parts) -> Arc<dyn Role> {
+    let (preparation, vectors) = (parts.preparation.clone(), Some(parts.vectors.clone()));
+    Arc::new(Awaiting { role, need: Need::First, preparation, vectors })
 }

@@ -46,7 +46,7 @@ fn vectors(dir: &std::path::Path) -> Arc<Store> {
 }
 
 fn role(need: Need, preparation: &Preparation, vectors: Arc<dyn Reembed>) -> Awaiting<Fake> {
-    Awaiting { role: Fake::default(), need, preparation: preparation.clone(), vectors }
+    Awaiting { role: Fake::default(), need, preparation: preparation.clone(), vectors: Some(vectors) }
 }
 
 #[tokio::test(flavor = "multi_thread")]
