@@ -1,0 +1,164 @@
+//! What a recall need not ask for again: the vectors of questions, and the facts of users who are asked for
+//! again and again. Facts are dropped when they change, wherever that is: writers in this process say so
+//! before they return, others through the bus; and while the bus is not heard nothing is kept.
+
+mod embeddings;
+mod facts;
+mod fresh;
+mod snapshot;
+
+use std::{sync::Arc, time::Duration};
+
+use hindsight_codec::{changes_from_proto, schema};
+use hindsight_ports::{
+    Arm, Bus, BusError, Candidate, CandidateId, Envelope, Fetched, Heard, MemoryStore, Search, StoreError,
+};
+use hindsight_proto::event::v1::MemoriesChanged;
+use hindsight_types::{MemoryChange, MemoryKind, Viewer};
+use prost::Message as _;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use embeddings::RememberingEmbedder;
+use facts::Facts;
+use snapshot::Snapshot;
+
+/// Before listening again when the bus would not.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How much is kept. Zero bytes: nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheSettings {
+    /// For vectors of questions.
+    pub embeddings_bytes: u64,
+    /// For facts.
+    pub facts_bytes: u64,
+    /// Facts of one user; of who has more, none are kept. Below 1 000.
+    pub facts_per_user: usize,
+    /// Facts are read anew after this time, even when no change is heard.
+    pub facts_ttl: Duration,
+}
+
+impl Default for CacheSettings {
+    fn default() -> Self {
+        Self {
+            embeddings_bytes: 16 << 20,
+            facts_bytes: 64 << 20,
+            facts_per_user: 500,
+            facts_ttl: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Facts that are kept, and the store for everything else.
+pub(crate) struct Memories {
+    store: Arc<dyn MemoryStore>,
+    facts: Option<Arc<Facts>>,
+}
+
+impl Memories {
+    /// Nothing is kept.
+    pub(crate) fn stored(store: Arc<dyn MemoryStore>) -> Self {
+        Self { store, facts: None }
+    }
+
+    pub(crate) fn kept(settings: &CacheSettings, store: Arc<dyn MemoryStore>) -> Self {
+        Self { facts: Facts::new(settings, store.clone()), store }
+    }
+
+    /// Where one recall searches.
+    pub(crate) fn view(&self, viewer: &Viewer) -> View<'_> {
+        let facts = self.facts.as_ref().and_then(|facts| facts.of(viewer));
+        View { store: &*self.store, viewer: viewer.clone(), facts }
+    }
+
+    /// Is to be called with what changes in this process.
+    pub(crate) fn on_change(&self) -> impl Fn(&[MemoryChange]) + Send + Sync + use<> {
+        let facts = self.facts.as_ref().map(Arc::downgrade).unwrap_or_default();
+        move |changes| {
+            if let Some(facts) = facts.upgrade() {
+                facts.changed(changes);
+            }
+        }
+    }
+
+    /// Hears what changes elsewhere, until it is told to stop.
+    pub(crate) async fn listen(&self, bus: &dyn Bus, stop: &CancellationToken) {
+        let Some(facts) = &self.facts else { return };
+        let hearing = async {
+            loop {
+                let Err(error) = hear(facts, bus).await;
+                facts.lost();
+                if matches!(error, BusError::Closed) {
+                    return;
+                }
+                tracing::warn!(%error, "changes are not heard; no facts are kept meanwhile");
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        stop.run_until_cancelled(hearing).await;
+        facts.lost();
+    }
+}
+
+async fn hear(facts: &Facts, bus: &dyn Bus) -> Result<std::convert::Infallible, BusError> {
+    let mut listener = bus.listen().await?;
+    loop {
+        match listener.next().await? {
+            Heard::Joined => facts.joined(),
+            Heard::Lost => facts.lost(),
+            Heard::Message(message) => match changes(message) {
+                Ok(changes) => facts.changed(&changes),
+                Err(why) => {
+                    tracing::warn!(why, "a change that cannot be read; all facts are read anew");
+                    facts.joined();
+                }
+            },
+        }
+    }
+}
+
+fn changes(message: Envelope) -> Result<Vec<MemoryChange>, String> {
+    if message.schema != schema::MEMORIES_CHANGED {
+        return Err(format!("unknown schema {}", message.schema));
+    }
+    let told = MemoriesChanged::decode(message.payload.as_slice()).map_err(|e| e.to_string())?;
+    changes_from_proto(&message.tenant, told).map_err(|e| e.to_string())
+}
+
+/// What one viewer sees, for the time of one recall: a user's facts stay as they were when it began.
+pub(crate) struct View<'a> {
+    store: &'a dyn MemoryStore,
+    viewer: Viewer,
+    facts: Option<Arc<Snapshot>>,
+}
+
+impl View<'_> {
+    /// As [`MemoryStore::search`].
+    pub(crate) async fn search(&self, search: &Search) -> Result<Vec<Candidate>, StoreError> {
+        let facts = self.facts.as_deref().filter(|_| search.kind == MemoryKind::Fact);
+        if let Some(found) = facts.and_then(|facts| facts.propose(search)) {
+            return Ok(found);
+        }
+        let found = self.store.search(&self.viewer, search).await?;
+        if let (Some(facts), Arm::Bm25(_)) = (facts, &search.arm) {
+            facts.learn(search, &found);
+        }
+        Ok(found)
+    }
+
+    /// As [`MemoryStore::fetch`].
+    pub(crate) async fn fetch(
+        &self,
+        kind: MemoryKind,
+        ids: &[CandidateId],
+    ) -> Result<Vec<Fetched>, StoreError> {
+        let facts = self.facts.as_deref().filter(|_| kind == MemoryKind::Fact);
+        match facts.and_then(|facts| facts.fetch(ids)) {
+            Some(fetched) => Ok(fetched),
+            None => self.store.fetch(&self.viewer, kind, ids).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
