@@ -2,6 +2,7 @@
 //! gated, reduced to what matters; and how it is encoded for search. No I/O but the `Embedder` port, no clock.
 
 pub mod assemble;
+pub mod context;
 pub mod digest;
 pub mod encode;
 pub mod entities;
@@ -9,6 +10,7 @@ pub mod environment;
 pub mod gate;
 pub mod glance;
 pub mod redact;
+pub mod retain;
 pub mod status;
 pub mod validate;
 
