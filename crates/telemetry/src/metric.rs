@@ -7,6 +7,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Label {
     Attempt,
+    Cache,
     Code,
     Degraded,
     End,
@@ -27,6 +28,7 @@ impl Label {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Attempt => "attempt",
+            Self::Cache => "cache",
             Self::Code => "code",
             Self::Degraded => "degraded",
             Self::End => "end",
@@ -144,6 +146,10 @@ metrics! {
     ModelRepairs = "hindsight_model_repairs_total", Counter, [], "Answers of the model that could not be used and were asked for again.";
     Reevaluated = "hindsight_reevaluated_total", Counter, [Result], "Runs judged again on request, or not: judged, failed.";
     Recalls = "hindsight_recalls_total", Counter, [Result, Degraded], "Recalls answered: with memories (hit) or without (empty), and whether something was not searched.";
+    RecallCacheLookups = "hindsight_recall_cache_lookups_total", Counter, [Cache, Result], "What recalls looked for in memory: found (hit), not there (miss), not relied on because changes are not heard (bypass).";
+    RecallCacheEvictions = "hindsight_recall_cache_evictions_total", Counter, [Cache], "Entries that made room for others.";
+    RecallCacheInvalidations = "hindsight_recall_cache_invalidations_total", Counter, [Cache, Kind], "Changes after which entries are not used any more: of a user, of a tenant, of all.";
+    RecallCacheBytes = "hindsight_recall_cache_bytes", Gauge, [Cache], "Room that entries take.";
     RecallItems = "hindsight_recall_items_total", Counter, [Kind], "Memories that recalls brought.";
     RecallFeedback = "hindsight_recall_feedback_total", Counter, [Kind, Result], "Memories that were reported on after a recall brought them: used, helpful, harmful, ignored.";
     ReceiptsExpired = "hindsight_receipts_expired_total", Counter, [], "Receipts deleted for their age, with what was reported of them.";
