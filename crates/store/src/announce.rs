@@ -4,6 +4,7 @@ mod pending;
 mod store;
 
 use std::{
+    any::Any,
     fmt,
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
@@ -28,7 +29,9 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// Between two tries while the bus takes nothing.
 const PAUSE: Duration = Duration::from_millis(250);
 
-type Near = Box<dyn Fn(&[MemoryChange]) + Send + Sync>;
+/// Held while something is written.
+type Hold = Box<dyn Any + Send>;
+type Near = Box<dyn Fn(&[MemoryChange]) -> Hold + Send + Sync>;
 
 /// Tells what changed: those in this process at once, all others through the bus. What changes while something
 /// is being told is told together afterwards, so that many writes become few messages; while the bus takes
@@ -65,16 +68,19 @@ impl Announcer {
         Arc::new(Self { near: RwLock::default(), shared, _telling: AbortOnDropHandle::new(telling) })
     }
 
-    /// Has `near` called with what changes, before the write that changes it returns. It must not block.
-    pub fn also_tell(&self, near: impl Fn(&[MemoryChange]) + Send + Sync + 'static) {
+    /// Has `near` called with what is about to change. What it returns is dropped when it has changed, before the
+    /// write returns: meanwhile a reader may see either. It must not block.
+    pub fn also_tell(&self, near: impl Fn(&[MemoryChange]) -> Hold + Send + Sync + 'static) {
         self.near.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(near));
+    }
+
+    fn begin(&self, changes: &[MemoryChange]) -> Vec<Hold> {
+        let near = self.near.read().unwrap_or_else(PoisonError::into_inner);
+        near.iter().map(|near| near(changes)).collect()
     }
 
     /// Returns the number of the change.
     fn announce(&self, changes: Vec<MemoryChange>) -> u64 {
-        for near in self.near.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            near(&changes);
-        }
         let number = self.shared.pending().add(changes);
         self.shared.added.notify_one();
         number

@@ -11,7 +11,7 @@ use hindsight_types::{
     SessionId, TenantId, Timestamp, TraceId, Viewer,
 };
 
-use super::Announcer;
+use super::{Announcer, Hold};
 
 /// A store whose writes of memories are told to whoever keeps copies, whatever became of them: a write that
 /// failed or was given up may still have been done. The others pass through.
@@ -37,7 +37,8 @@ impl Announced {
         changes: Vec<MemoryChange>,
         work: impl Future<Output = Result<(), StoreError>> + Send,
     ) -> Result<(), StoreError> {
-        let owed = Owed { announcer: &self.announcer, changes };
+        let holds = self.announcer.begin(&changes);
+        let owed = Owed { announcer: &self.announcer, changes, holds };
         let result = work.await;
         if let Some(number) = owed.pay() {
             self.announcer.told(number).await;
@@ -50,6 +51,7 @@ impl Announced {
 struct Owed<'a> {
     announcer: &'a Announcer,
     changes: Vec<MemoryChange>,
+    holds: Vec<Hold>,
 }
 
 impl Owed<'_> {
@@ -58,6 +60,7 @@ impl Owed<'_> {
     }
 
     fn announce(&mut self) -> Option<u64> {
+        self.holds.clear();
         let changes = std::mem::take(&mut self.changes);
         (!changes.is_empty()).then(|| self.announcer.announce(changes))
     }

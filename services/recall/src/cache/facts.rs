@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use hindsight_ports::MemoryStore;
 use hindsight_telemetry::{Label, Metric};
-use hindsight_types::{MemoryChange, MemoryKind, TenantId, UserId, Viewer};
+use hindsight_types::{MemoryChange, MemoryKind, Scope, TenantId, UserId, Viewer};
 use quick_cache::{Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use std::hash::RandomState;
 use tokio::{sync::Semaphore, time::Instant};
@@ -145,21 +145,40 @@ impl Facts {
     }
 
     pub(super) fn changed(&self, changes: &[MemoryChange]) {
-        for MemoryChange { kind, scope } in changes {
-            if *kind != MemoryKind::Fact {
-                continue;
-            }
-            let whose = match scope.user() {
-                Some(user) => {
-                    self.fresh.user_changed(&scope.tenant, user);
-                    "user"
-                }
-                None => {
-                    self.fresh.tenant_changed(&scope.tenant);
-                    "tenant"
-                }
-            };
-            Metric::RecallCacheInvalidations.add(1, &[CACHE, (Label::Kind, whose)]);
+        for scope in of_facts(changes) {
+            self.fresh.of(scope).changed();
+            count_change(scope);
+        }
+    }
+
+    /// Nothing that is about to be changed is relied on until the answer is dropped.
+    pub(super) fn writing(self: &Arc<Self>, changes: &[MemoryChange]) -> Writing {
+        let scopes: Vec<Scope> = of_facts(changes).cloned().collect();
+        scopes.iter().for_each(|scope| self.fresh.of(scope).writing());
+        Writing { facts: self.clone(), scopes }
+    }
+}
+
+fn of_facts(changes: &[MemoryChange]) -> impl Iterator<Item = &Scope> {
+    changes.iter().filter(|change| change.kind == MemoryKind::Fact).map(|change| &change.scope)
+}
+
+fn count_change(scope: &Scope) {
+    let whose = if scope.user().is_some() { "user" } else { "tenant" };
+    Metric::RecallCacheInvalidations.add(1, &[CACHE, (Label::Kind, whose)]);
+}
+
+/// A write of facts that is under way.
+pub(super) struct Writing {
+    facts: Arc<Facts>,
+    scopes: Vec<Scope>,
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        for scope in &self.scopes {
+            self.facts.fresh.of(scope).written();
+            count_change(scope);
         }
     }
 }

@@ -3,7 +3,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::SeqCst},
 };
 
-use hindsight_types::{TenantId, UserId};
+use hindsight_types::{Scope, TenantId, UserId};
 
 /// Numbers of users that share a counter now and then cost each other a copy, never a stale answer.
 const USERS: usize = 4096;
@@ -15,9 +15,37 @@ const TENANTS: usize = 64;
 pub(super) struct Freshness {
     /// Odd while changes are heard.
     epoch: AtomicU64,
-    tenants: Vec<AtomicU64>,
-    users: Vec<AtomicU64>,
+    tenants: Vec<Counter>,
+    users: Vec<Counter>,
     hasher: RandomState,
+}
+
+/// What happens to the copies of one user, or of a tenant.
+#[derive(Debug, Default)]
+pub(super) struct Counter {
+    changes: AtomicU64,
+    /// Writes in this process that are under way: a reader may see what was before or after.
+    writes: AtomicU64,
+}
+
+impl Counter {
+    pub(super) fn changed(&self) {
+        self.changes.fetch_add(1, SeqCst);
+    }
+
+    pub(super) fn writing(&self) {
+        self.writes.fetch_add(1, SeqCst);
+    }
+
+    pub(super) fn written(&self) {
+        self.changed();
+        self.writes.fetch_sub(1, SeqCst);
+    }
+
+    /// `None` while something is written.
+    fn count(&self) -> Option<u64> {
+        (self.writes.load(SeqCst) == 0).then(|| self.changes.load(SeqCst))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +55,8 @@ pub(super) struct Stamp {
     user: u64,
 }
 
-fn counters(n: usize) -> Vec<AtomicU64> {
-    std::iter::repeat_with(AtomicU64::default).take(n).collect()
+fn counters(n: usize) -> Vec<Counter> {
+    std::iter::repeat_with(Counter::default).take(n).collect()
 }
 
 impl Freshness {
@@ -41,14 +69,14 @@ impl Freshness {
         }
     }
 
-    /// `None`: changes are not heard, so that nothing can be relied on.
+    /// `None`: nothing can be relied on, because changes are not heard, or one is being made.
     pub(super) fn stamp(&self, tenant: &TenantId, user: &UserId) -> Option<Stamp> {
         let epoch = self.epoch.load(SeqCst);
-        (epoch % 2 == 1).then(|| Stamp {
-            epoch,
-            tenant: self.tenant(tenant).load(SeqCst),
-            user: self.user(tenant, user).load(SeqCst),
-        })
+        if epoch.is_multiple_of(2) {
+            return None;
+        }
+        let user = self.user(tenant, user).count()?;
+        Some(Stamp { epoch, tenant: self.tenant(tenant).count()?, user })
     }
 
     /// Changes are heard from now on; what was changed before may have been missed.
@@ -61,19 +89,19 @@ impl Freshness {
         let _ = self.epoch.fetch_update(SeqCst, SeqCst, |epoch| Some(epoch + epoch % 2));
     }
 
-    pub(super) fn tenant_changed(&self, tenant: &TenantId) {
-        self.tenant(tenant).fetch_add(1, SeqCst);
+    /// Of what is seen in this scope.
+    pub(super) fn of(&self, scope: &Scope) -> &Counter {
+        match scope.user() {
+            Some(user) => self.user(&scope.tenant, user),
+            None => self.tenant(&scope.tenant),
+        }
     }
 
-    pub(super) fn user_changed(&self, tenant: &TenantId, user: &UserId) {
-        self.user(tenant, user).fetch_add(1, SeqCst);
-    }
-
-    fn tenant(&self, tenant: &TenantId) -> &AtomicU64 {
+    fn tenant(&self, tenant: &TenantId) -> &Counter {
         &self.tenants[self.place(tenant, TENANTS)]
     }
 
-    fn user(&self, tenant: &TenantId, user: &UserId) -> &AtomicU64 {
+    fn user(&self, tenant: &TenantId, user: &UserId) -> &Counter {
         &self.users[self.place((tenant, user), USERS)]
     }
 
@@ -84,6 +112,8 @@ impl Freshness {
 
 #[cfg(test)]
 mod tests {
+    use hindsight_types::Visibility;
+
     use super::*;
 
     fn names() -> (TenantId, UserId) {
@@ -115,10 +145,18 @@ mod tests {
         let stamp = || fresh.stamp(&tenant, &user);
         let before = stamp();
         assert_eq!(stamp(), before);
-        fresh.user_changed(&tenant, &user);
+        let of_user = fresh.of(&Scope::new(tenant.clone(), Visibility::User(user.clone())));
+        of_user.changed();
         let after = stamp();
         assert_ne!(after, before);
-        fresh.tenant_changed(&tenant);
-        assert_ne!(stamp(), after);
+        fresh.of(&Scope::new(tenant.clone(), Visibility::Tenant)).changed();
+        let last = stamp();
+        assert_ne!(last, after);
+        of_user.writing();
+        of_user.writing();
+        of_user.written();
+        assert_eq!(stamp(), None, "one is still being written");
+        of_user.written();
+        assert!(stamp().is_some() && stamp() != last);
     }
 }

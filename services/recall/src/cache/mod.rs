@@ -7,7 +7,7 @@ mod facts;
 mod fresh;
 mod snapshot;
 
-use std::{sync::Arc, time::Duration};
+use std::{any::Any, sync::Arc, time::Duration};
 
 use hindsight_codec::{changes_from_proto, schema};
 use hindsight_ports::{
@@ -71,14 +71,10 @@ impl Memories {
         View { store: &*self.store, viewer: viewer.clone(), facts }
     }
 
-    /// Is to be called with what changes in this process.
-    pub(crate) fn on_change(&self) -> impl Fn(&[MemoryChange]) + Send + Sync + use<> {
+    /// Is to be called with what is about to change in this process; what it returns is to be dropped when it has.
+    pub(crate) fn on_write(&self) -> impl Fn(&[MemoryChange]) -> Box<dyn Any + Send> + Send + Sync + use<> {
         let facts = self.facts.as_ref().map(Arc::downgrade).unwrap_or_default();
-        move |changes| {
-            if let Some(facts) = facts.upgrade() {
-                facts.changed(changes);
-            }
-        }
+        move |changes| Box::new(facts.upgrade().map(|facts| facts.writing(changes)))
     }
 
     /// Hears what changes elsewhere, until it is told to stop.

@@ -47,9 +47,9 @@ impl World {
 
     /// As a writer of this process does.
     async fn write(&self, facts: Vec<Encoded<Memory>>) {
-        self.store.upsert(&facts).await.unwrap();
         let changes: Vec<_> = facts.iter().map(|f| MemoryChange::of(&f.value)).collect();
-        self.memories.on_change()(&changes);
+        let _writing = self.memories.on_write()(&changes);
+        self.store.upsert(&facts).await.unwrap();
     }
 
     fn is_kept(&self, viewer: &Viewer) -> bool {
@@ -236,8 +236,8 @@ async fn a_change_while_facts_are_read_voids_what_was_read() {
     world.store.inject(Calls::Only(StoreCall::Fetch), When::Always, slow);
     assert!(!world.is_kept(&bob));
     assert!(!world.is_kept(&bob), "being read");
-    world.memories.on_change()(&[MemoryChange::of(&fact("acme", "bob", 1).value)]);
     let facts = world.memories.facts.as_ref().unwrap();
+    facts.changed(&[MemoryChange::of(&fact("acme", "bob", 1).value)]);
     let reading = async {
         while facts.is_reading() {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -245,6 +245,24 @@ async fn a_change_while_facts_are_read_voids_what_was_read() {
     };
     tokio::time::timeout(Duration::from_secs(20), reading).await.unwrap();
     assert!(!world.is_kept(&bob), "read before the change");
+}
+
+/// Who sees the store's new answer must not be given an old one by recall, however late the writer goes on.
+#[tokio::test]
+async fn nothing_of_a_user_is_kept_while_it_is_written() {
+    let world = populated().await;
+    let [bob, other] = [viewer("acme", "bob"), viewer("acme", "安")];
+    world.warm(&bob).await;
+    world.warm(&other).await;
+    let change = MemoryChange::of(&fact("acme", "bob", 1).value);
+    let writing = world.memories.on_write()(&[change]);
+    for _ in 0..5 {
+        assert!(!world.is_kept(&bob));
+    }
+    assert!(world.is_kept(&other));
+    drop(writing);
+    assert!(!world.is_kept(&bob), "from before the write");
+    world.warm(&bob).await;
 }
 
 #[tokio::test]
