@@ -1,7 +1,8 @@
 use async_trait::async_trait;
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind, OpenTask,
-    Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, TenantId, Timestamp, TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, Fact, FormerVerdicts, Memory, MemoryId, MemoryKind,
+    OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId, TenantId, Timestamp,
+    TraceId, Viewer,
 };
 
 use uuid::Uuid;
@@ -183,9 +184,9 @@ pub trait MemoryStore: Send + Sync + 'static {
     /// Of all tenants, for upkeep alone: nothing of it may be returned to a caller.
     async fn idle_tasks(&self, before: Timestamp, page: &PageRequest) -> Result<Page<OpenTask>, StoreError>;
 
-    /// Writes memories of any kinds. An id that exists is replaced, except that failure patterns and lessons
-    /// are merged with what is stored under their id: sources are united (at most 100 stay, the greatest
-    /// ids), times span both, a lesson's stage only moves forward, and the one seen or supported last gives
+    /// Writes memories of any kinds. An id that exists is replaced, except that a stored fact stays which
+    /// arrived later (by `retained_at`, in microseconds), and that failure patterns and lessons are merged
+    /// with what is stored under their id: sources are united (at most 100 stay, the greatest ids), times span both, a lesson's stage only moves forward, and the one seen or supported last gives
     /// the text. A lesson's `supported` and `refuted` are always recounted from the ledger.
     async fn upsert(&self, memories: &[Encoded<Memory>]) -> Result<(), StoreError>;
 
@@ -220,6 +221,16 @@ pub trait MemoryStore: Send + Sync + 'static {
         kind: MemoryKind,
         page: &PageRequest,
     ) -> Result<Page<Memory>, StoreError>;
+
+    /// What the viewer's user said in a session within `span`, and at least `beside` more facts on each side of
+    /// it where there are: at most 500, in no order, obsolete ones too.
+    async fn session_facts(
+        &self,
+        viewer: &Viewer,
+        session: &SessionId,
+        span: Period,
+        beside: usize,
+    ) -> Result<Vec<Fact>, StoreError>;
 
     /// The judged run of a trace.
     async fn experience(&self, viewer: &Viewer, trace: &TraceId) -> Result<Option<Experience>, StoreError>;

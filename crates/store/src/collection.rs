@@ -154,6 +154,9 @@ impl Collection {
                 (field::STATUS, Keyword),
                 (field::EXPIRES_AT, Integer),
                 (field::INTENT, Keyword),
+                (field::TYPE, Keyword),
+                (field::SESSION, Keyword),
+                (field::RETAINED_AT, Integer),
                 (field::ENTITIES, Keyword),
             ],
             Self::Evaluations => {

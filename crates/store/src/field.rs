@@ -29,6 +29,7 @@ pub(crate) const STEP_INDEX: &str = "step_index";
 pub(crate) const TASK_TYPE: &str = "task_type";
 pub(crate) const TRACE_ID: &str = "trace_id";
 pub(crate) const USER: &str = "user";
+pub(crate) const TYPE: &str = "type";
 pub(crate) const VERDICT: &str = "verdict";
 pub(crate) const WORTH_REFERENCE: &str = "worth_reference";
 
@@ -40,5 +41,6 @@ pub(crate) const EXPIRES_AT: &str = "expires_at";
 pub(crate) const LAST_SEEN: &str = "last_seen";
 pub(crate) const OCCURRED_AT: &str = "occurred_at";
 pub(crate) const RECORDED_AT: &str = "recorded_at";
+pub(crate) const RETAINED_AT: &str = "retained_at";
 pub(crate) const TOUCHED_AT: &str = "touched_at";
 pub(crate) const UPDATED_AT: &str = "updated_at";

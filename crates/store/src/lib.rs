@@ -15,6 +15,7 @@ mod reencode;
 mod schema;
 mod scoped;
 mod search;
+mod session;
 mod settle;
 mod store;
 mod stored;

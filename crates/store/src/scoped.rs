@@ -78,6 +78,13 @@ impl ScopedFilter {
         self.and(Condition::range(field, Range { gte: Some(from), lt: Some(until), ..Default::default() }))
     }
 
+    /// Only what is at `from` or newer and older than `until`, in microseconds.
+    #[must_use]
+    pub(crate) fn and_between(self, field: &str, from: Option<i64>, until: Option<i64>) -> Self {
+        let (gte, lt) = (from.map(|n| n as f64), until.map(|n| n as f64));
+        self.and(Condition::range(field, Range { gte, lt, ..Default::default() }))
+    }
+
     /// Only what is older than `micros`.
     #[must_use]
     pub(crate) fn and_before(self, field: &str, micros: i64) -> Self {
@@ -96,6 +103,8 @@ pub(crate) enum Overwrite {
     Never,
     /// Only those still at this revision.
     AtRevision(i64),
+    /// Only those that did not arrive later, in microseconds.
+    NotNewer(i64),
 }
 
 impl Overwrite {
@@ -106,6 +115,10 @@ impl Overwrite {
             // No point has a negative revision.
             Self::Never => revision(-1),
             Self::AtRevision(n) => revision(n),
+            Self::NotNewer(n) => {
+                let newer = Range { gt: Some(n as f64), ..Default::default() };
+                Some(Filter::must_not([Condition::range(field::RETAINED_AT, newer)]))
+            }
         }
     }
 }
@@ -176,6 +189,8 @@ pub(crate) enum Walk {
     ById(Option<Uuid>),
     /// By a time, newest first; the order among equal times is the engine's.
     NewestFirst(&'static str),
+    /// The other way round.
+    OldestFirst(&'static str),
 }
 
 pub(crate) struct ScopedBackend {
@@ -301,7 +316,8 @@ impl ScopedBackend {
     ) -> Result<Scrolled, StoreError> {
         let (offset, order_by) = match walk {
             Walk::ById(offset) => (offset.map(point::to_point_id), None),
-            Walk::NewestFirst(field) => (None, Some(newest_first(field))),
+            Walk::NewestFirst(field) => (None, Some(by_time(field, Direction::Desc))),
+            Walk::OldestFirst(field) => (None, Some(by_time(field, Direction::Asc))),
         };
         let request = ScrollPoints {
             collection_name: self.name(collection),
@@ -356,8 +372,8 @@ impl ScopedBackend {
     }
 }
 
-fn newest_first(field: &str) -> OrderBy {
-    OrderBy { key: field.to_owned(), direction: Some(Direction::Desc as i32), start_from: None }
+fn by_time(field: &str, direction: Direction) -> OrderBy {
+    OrderBy { key: field.to_owned(), direction: Some(direction as i32), start_from: None }
 }
 
 /// The id of a scrolled or retrieved point.

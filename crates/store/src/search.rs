@@ -113,7 +113,7 @@ impl Arms<'_> {
 }
 
 /// The time by which the engine ordered a point.
-fn order(point: &RetrievedPoint) -> i64 {
+pub(crate) fn order(point: &RetrievedPoint) -> i64 {
     match point.order_value.as_ref().and_then(|value| value.variant.as_ref()) {
         Some(order_value::Variant::Int(micros)) => *micros,
         Some(order_value::Variant::Float(micros)) => *micros as i64,

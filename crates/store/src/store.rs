@@ -7,8 +7,9 @@ use hindsight_ports::{
     PageRequest, Reembed, ReembedStep, Search, StoreError, StoreStats, StoredVectors,
 };
 use hindsight_types::{
-    EvaluationRecord, Event, EventBody, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind,
-    OpenTask, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, TenantId, Timestamp, TraceId, Viewer,
+    EvaluationRecord, Event, EventBody, Evidence, Experience, Fact, FormerVerdicts, Memory, MemoryId,
+    MemoryKind, OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId,
+    TenantId, Timestamp, TraceId, Viewer,
 };
 use qdrant_client::qdrant::Condition;
 use uuid::Uuid;
@@ -20,7 +21,7 @@ use crate::{
     reencode::{Step, Walker},
     schema,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk, next_id},
-    search, settle,
+    search, session, settle,
     stored::{FAILED, JUDGED, Stored, WAITING, evaluation_key, former_key},
     vectors::Meta,
     write,
@@ -183,6 +184,16 @@ impl MemoryStore for Store {
         page: &PageRequest,
     ) -> Result<Page<Memory>, StoreError> {
         page::page(&self.backend, viewer, Collection::of(kind), page, |all| all).await
+    }
+
+    async fn session_facts(
+        &self,
+        viewer: &Viewer,
+        session: &SessionId,
+        span: Period,
+        beside: usize,
+    ) -> Result<Vec<Fact>, StoreError> {
+        session::facts(&self.backend, viewer, session, span, beside).await
     }
 
     async fn experience(&self, viewer: &Viewer, trace: &TraceId) -> Result<Option<Experience>, StoreError> {

@@ -209,6 +209,9 @@ impl Stored for Memory {
                 fields.id(field::USER, m.scope.user());
                 fields.text(field::STATUS, status(m.status));
                 fields.text(field::INTENT, &m.intent);
+                fields.text(field::TYPE, m.fact_type.as_str());
+                fields.id(field::SESSION, m.session.as_ref());
+                fields.time(field::RETAINED_AT, m.retained_at);
                 fields.texts(field::ENTITIES, &keys(&m.entities));
                 fields.time(field::OCCURRED_AT, m.occurred_at);
                 if let Some(at) = m.expires_at {

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use futures::future::try_join_all;
 use hindsight_ports::{Encoded, StoreError};
-use hindsight_types::Memory;
+use hindsight_types::{Fact, Memory};
 use prost::Message;
 use qdrant_client::qdrant::PointStruct;
 use uuid::Uuid;
 
 use crate::{
     collection::Collection,
-    field, point,
+    field,
+    fields::micros,
+    point,
     scoped::{Overwrite, ScopedBackend},
     settle,
     stored::Stored,
@@ -64,6 +67,8 @@ pub(crate) async fn memories(
     for (collection, memories) in by_collection {
         if collection.is_merged() {
             settle::memories(backend, collection, memories).await?;
+        } else if collection == Collection::Facts {
+            facts(backend, memories).await?;
         } else {
             let dense = backend.dense();
             let points = memories.into_iter().map(|m| encoded(m, dense.as_deref())).collect();
@@ -71,6 +76,20 @@ pub(crate) async fn memories(
         }
     }
     Ok(())
+}
+
+/// Writes facts; those that arrived at one time in one message.
+async fn facts(backend: &ScopedBackend, facts: Vec<&Encoded<Memory>>) -> Result<(), StoreError> {
+    let dense = backend.dense();
+    let mut by_arrival: BTreeMap<i64, Vec<PointStruct>> = BTreeMap::new();
+    for fact in facts {
+        let Memory::Fact(Fact { retained_at, .. }) = &fact.value else { continue };
+        by_arrival.entry(micros(*retained_at)).or_default().push(encoded(fact, dense.as_deref()));
+    }
+    let writes = by_arrival.into_iter().map(|(arrived, points)| {
+        in_batches(backend, Collection::Facts, points, Overwrite::NotNewer(arrived))
+    });
+    try_join_all(writes).await.map(drop)
 }
 
 fn check(memory: &Memory) -> Result<(), StoreError> {

@@ -16,12 +16,12 @@ use hindsight_ports::{
 };
 use hindsight_proto::{
     collector::v1::{
-        CompleteTaskRequest, Consistency, RecordEventsRequest, RetainRequest, SubmitTrajectoryRequest,
-        record_events_request::Body,
+        CompleteTaskRequest, Consistency, RecordEventsRequest, RetainBatchRequest, RetainRequest,
+        SubmitTrajectoryRequest, record_events_request::Body,
     },
     common::v1::{
-        ActionType, Decision, Environment, EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus, Step,
-        Trajectory,
+        ActionType, Attachment, Decision, Environment, EvidenceSource, Outcome, OutcomeEvidence,
+        OutcomeStatus, Step, Trajectory,
     },
     event::v1::TaskStarted,
 };
@@ -218,10 +218,32 @@ fn fact(text: &str) -> RetainRequest {
         content: format!("my note: {text}"),
         context: text.to_owned(),
         // These are short.
+        speaker: PLANTED[11].0.to_owned(),
         intent: PLANTED[11].0.to_owned(),
         entities: vec![PLANTED[11].0.to_owned()],
+        attachments: vec![Attachment {
+            uri: "https://example.com/x?access_token=url-6Yb-token12345&page=2".to_owned(),
+            media_type: "text/html".to_owned(),
+            caption: text.to_owned(),
+        }],
         consistency: Consistency::Indexed as i32,
         ..Default::default()
+    }
+}
+
+/// Turns of one session: a long one, which is summarised, and one that stands beside it.
+fn turns(text: &str) -> RetainBatchRequest {
+    let turn = |key: &str, content: String| RetainRequest {
+        user: "ann".to_owned(),
+        key: key.to_owned(),
+        session: "talk".to_owned(),
+        content,
+        consistency: Consistency::Indexed as i32,
+        ..Default::default()
+    };
+    let long = PLANTED.iter().map(|(secret, _)| format!("Ann: I decided on Monday:\n{secret}\nBob: Why?\n"));
+    RetainBatchRequest {
+        facts: vec![turn("long", long.collect()), turn("beside", format!("I wrote {text}"))],
     }
 }
 
@@ -257,9 +279,12 @@ async fn planted_secrets_are_seen_nowhere() {
     refused.steps[1].action_name.clear();
     let request = SubmitTrajectoryRequest { trajectory: Some(refused), ..Default::default() };
     let refusal = client.submit_trajectory(request).await.unwrap_err().to_string();
-    let retained = client.retain(fact(&all)).await.unwrap().into_inner();
+    let mut facts = vec![client.retain(fact(&all)).await.unwrap().into_inner().memory_id];
+    let batch = client.retain_batch(turns(&all)).await.unwrap().into_inner();
+    assert!(batch.results[0].summarised);
+    facts.extend(batch.results.into_iter().map(|r| r.memory_id));
 
-    let stored = stored(&house, &retained.memory_id).await;
+    let stored = stored(&house, &facts).await;
     let on_disk = files(house.path());
     assert!(!on_disk.is_empty());
     house.stop().await;
@@ -285,8 +310,8 @@ async fn drain<T>(mut answers: tonic::Streaming<T>) {
     while answers.message().await.unwrap().is_some() {}
 }
 
-/// Everything of the two runs and the fact, as it is read back.
-async fn stored(house: &House, fact: &str) -> String {
+/// Everything of the two runs and the facts, as it is read back.
+async fn stored(house: &House, facts: &[String]) -> String {
     let scope = Scope::new(tenant(), Visibility::Tenant);
     let mut text = String::new();
     for (trace, count) in [("submitted", PLANTED.len() + 2), ("recorded", 3)] {
@@ -298,9 +323,11 @@ async fn stored(house: &House, fact: &str) -> String {
         text.push_str(&format!("{events:?}"));
     }
     let viewer = viewer().with_user(Some(UserId::new("ann").unwrap()));
-    let fact =
-        house.store.get(&viewer, MemoryKind::Fact, MemoryId::parse(fact).unwrap()).await.unwrap().unwrap();
-    text.push_str(&format!("{fact:?}"));
+    for fact in facts {
+        let id = MemoryId::parse(fact).unwrap();
+        let fact = house.store.get(&viewer, MemoryKind::Fact, id).await.unwrap().unwrap();
+        text.push_str(&format!("{fact:?}"));
+    }
     text
 }
 

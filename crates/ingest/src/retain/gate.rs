@@ -1,6 +1,6 @@
 use hindsight_types::{Fact, FactType};
 
-use super::words::{CHINESE, ENGLISH, FILLERS};
+use super::words::PHRASES;
 
 /// Longer turns say something.
 const LONGEST: usize = 400;
@@ -103,7 +103,7 @@ fn english(words: &[String]) -> Option<Trivial> {
     let mut rest = words;
     while let Some(first) = rest.first() {
         let longest = PHRASE_WORDS.min(rest.len());
-        let known = (1..=longest).rev().find_map(|n| Some((n, phrase(ENGLISH, &rest[..n].join(" "))?)));
+        let known = (1..=longest).rev().find_map(|n| Some((n, phrase(&rest[..n].join(" "))?)));
         let (taken, found) = match known {
             Some(known) => known,
             None => (1, sound(first)?),
@@ -123,7 +123,7 @@ fn sound(word: &str) -> Option<Trivial> {
     let mut once: Vec<char> = word.chars().collect();
     once.dedup();
     let drawn_out = once.len() + 2 <= word.len();
-    if drawn_out { phrase(ENGLISH, &once.into_iter().collect::<String>()) } else { None }
+    if drawn_out { phrase(&once.into_iter().collect::<String>()) } else { None }
 }
 
 fn chinese(run: &[char]) -> Option<Trivial> {
@@ -132,7 +132,7 @@ fn chinese(run: &[char]) -> Option<Trivial> {
     let mut rest = run;
     while !rest.is_empty() {
         let longest = PHRASE_CHARS.min(rest.len());
-        let known = |n: usize| Some((n, phrase(CHINESE, &rest[..n].iter().collect::<String>())?));
+        let known = |n: usize| Some((n, phrase(&rest[..n].iter().collect::<String>())?));
         let (taken, found) = (1..=longest).rev().find_map(known)?;
         kind = kind.max(found);
         rest = &rest[taken..];
@@ -140,9 +140,8 @@ fn chinese(run: &[char]) -> Option<Trivial> {
     Some(kind)
 }
 
-fn phrase(lists: &[(Trivial, &[&str])], text: &str) -> Option<Trivial> {
-    let of = |(kind, list): &(Trivial, &[&str])| list.contains(&text).then_some(*kind);
-    lists.iter().find_map(of).or_else(|| FILLERS.contains(&text).then_some(Trivial::Filler))
+fn phrase(text: &str) -> Option<Trivial> {
+    PHRASES.get(text).copied()
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use std::{
 
 use async_trait::async_trait;
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind, OpenTask,
-    Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, TenantId, Timestamp, TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, Fact, FormerVerdicts, Memory, MemoryId, MemoryKind,
+    OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId, TenantId, Timestamp,
+    TraceId, Viewer,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -35,6 +36,7 @@ pub enum StoreCall {
     SearchHits,
     Get,
     List,
+    SessionFacts,
     Experience,
     PutEvaluationRecord,
     EvaluationRecord,
@@ -271,6 +273,17 @@ impl MemoryStore for FaultyStore {
         page: &PageRequest,
     ) -> Result<Page<Memory>, StoreError> {
         self.around(StoreCall::List, self.inner.list(viewer, kind, page)).await
+    }
+
+    async fn session_facts(
+        &self,
+        viewer: &Viewer,
+        session: &SessionId,
+        span: Period,
+        beside: usize,
+    ) -> Result<Vec<Fact>, StoreError> {
+        let facts = self.inner.session_facts(viewer, session, span, beside);
+        self.around(StoreCall::SessionFacts, facts).await
     }
 
     async fn experience(&self, viewer: &Viewer, trace: &TraceId) -> Result<Option<Experience>, StoreError> {

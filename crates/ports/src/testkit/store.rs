@@ -9,6 +9,7 @@ mod lists;
 mod memories;
 mod merges;
 mod searches;
+mod sessions;
 mod tasks;
 
 pub use events::{
@@ -36,6 +37,7 @@ pub use searches::{
     each_arm_finds_its_own, names_are_found_however_they_are_written, obsolete_facts_are_not_found,
     searches_are_narrowed, searches_stay_in_their_scope, unusable_searches_are_refused,
 };
+pub use sessions::{facts_of_a_session_are_found_around_a_time, newer_facts_stay};
 pub use tasks::open_tasks_are_found_when_idle;
 
 /// One test per check. `$open` is a future of anything whose `.store` is an `Arc<dyn MemoryStore>` that is
@@ -50,7 +52,7 @@ macro_rules! memory_store_suite {
             evaluations_are_replaced_and_listed events_are_stored_once events_come_in_order
             events_stay_in_their_scope every_kind_comes_back evidence_is_append_only facts_are_of_one_user
             former_verdicts_are_kept judged_runs_are_found_for_upkeep large_events lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced
-            memories_stay_in_their_scope obsolete_facts_are_not_found open_tasks_are_found_when_idle pages_cover_equal_times
+            facts_of_a_session_are_found_around_a_time newer_facts_stay memories_stay_in_their_scope obsolete_facts_are_not_found open_tasks_are_found_when_idle pages_cover_equal_times
             pages_survive_writes patterns_merge_across_runs promoted_lessons_stay_promoted receipts_are_kept
             reevaluations_are_kept
             searches_are_narrowed searches_stay_in_their_scope sources_are_bounded

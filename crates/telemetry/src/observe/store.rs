@@ -6,8 +6,9 @@ use hindsight_ports::{
     PageRequest, Search, StoreError, StoreStats,
 };
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, FormerVerdicts, Memory, MemoryId, MemoryKind, OpenTask,
-    Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, TenantId, Timestamp, TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, Fact, FormerVerdicts, Memory, MemoryId, MemoryKind,
+    OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId, TenantId, Timestamp,
+    TraceId, Viewer,
 };
 use tracing::{Instrument as _, Span};
 
@@ -167,6 +168,17 @@ impl MemoryStore for Observed {
     ) -> Result<Page<Memory>, StoreError> {
         let call = self.inner.list(viewer, kind, page);
         self.call("list", collection(kind)).make_counting(call, |page| Some(page.items.len())).await
+    }
+
+    async fn session_facts(
+        &self,
+        viewer: &Viewer,
+        session: &SessionId,
+        span: Period,
+        beside: usize,
+    ) -> Result<Vec<Fact>, StoreError> {
+        let facts = self.inner.session_facts(viewer, session, span, beside);
+        self.call("session_facts", "facts").make_counting(facts, |facts| Some(facts.len())).await
     }
 
     async fn experience(&self, viewer: &Viewer, trace: &TraceId) -> Result<Option<Experience>, StoreError> {

@@ -1,13 +1,12 @@
 use std::{collections::HashMap, sync::atomic::Ordering, time::Duration};
 
 use futures::future::join_all;
-use hindsight_ingest::encode;
 use hindsight_ports::{BusError, Delivery, EmbedError, Queue, StoreError};
-use hindsight_types::{Event, Fact, Memory, MemoryId};
+use hindsight_types::{Event, Fact, MemoryId};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::Shared;
+use super::{Shared, facts};
 use crate::message::{self, Carried};
 
 /// Attempts within one delivery; the deliveries are given back before their lease ends.
@@ -30,7 +29,7 @@ struct Held<T> {
 }
 
 /// Why a write failed.
-enum Failure {
+pub(super) enum Failure {
     /// The same write may succeed later.
     Transient(String),
     /// It never will.
@@ -78,20 +77,15 @@ impl Batch {
         batch
     }
 
-    pub(super) fn facts(&self) -> impl Iterator<Item = MemoryId> {
-        self.facts.iter().map(|f| f.value.id)
-    }
-
     /// Writes, asks for evaluations, settles. Requests to judge wait for the batches before, so that the
-    /// steps of a task are there when it is judged. Returns the facts that are no longer on their way.
+    /// steps of a task are there when it is judged.
     pub(super) async fn carry(
         self,
         shared: std::sync::Arc<Shared>,
         before: Option<oneshot::Receiver<()>>,
         written: oneshot::Sender<()>,
         stop: CancellationToken,
-    ) -> Vec<MemoryId> {
-        let facts = self.facts().collect();
+    ) {
         let s: &Shared = &shared;
         let (events_written, ()) = tokio::join!(self.write_events(s, &stop), self.write_facts(s, &stop));
         if let Some(before) = before {
@@ -112,7 +106,6 @@ impl Batch {
                 settle_all(s, &events_written, End::Retry(&reason)).await;
             }
         }
-        facts
     }
 
     /// The events that are durable; the others are settled.
@@ -153,20 +146,28 @@ impl Batch {
     }
 
     async fn write_facts(&self, shared: &Shared, stop: &CancellationToken) {
-        // Of several versions in one batch only the last is written.
-        let last: HashMap<MemoryId, &Held<Fact>> = self.facts.iter().map(|h| (h.value.id, h)).collect();
+        // Of several versions in one batch only the newest is written.
+        let mut last: HashMap<MemoryId, &Held<Fact>> = HashMap::new();
+        for held in &self.facts {
+            let newest = last.entry(held.value.id).or_insert(held);
+            if newest.value.retained_at <= held.value.retained_at {
+                *newest = held;
+            }
+        }
         let chosen: Vec<&Held<Fact>> =
             self.facts.iter().filter(|h| std::ptr::eq(last[&h.value.id], *h)).collect();
         if chosen.is_empty() {
             return;
         }
         let replaced = self.facts.iter().filter(|h| !std::ptr::eq(last[&h.value.id], *h)).collect::<Vec<_>>();
-        match patiently(shared, stop, || upsert(shared, &chosen)).await {
+        let write =
+            |facts: &[&Held<Fact>]| facts::write(shared, facts.iter().map(|h| h.value.clone()).collect());
+        match patiently(shared, stop, || write(&chosen)).await {
             Ok(()) => settle_all(shared, &chosen, End::Ack).await,
             Err(Failure::Transient(reason)) => settle_all(shared, &chosen, End::Retry(&reason)).await,
             Err(Failure::Final(_)) => {
                 for held in &chosen {
-                    let end = patiently(shared, stop, || upsert(shared, std::slice::from_ref(held))).await;
+                    let end = patiently(shared, stop, || write(std::slice::from_ref(held))).await;
                     match end {
                         Ok(()) => settle(shared, &held.delivery, End::Ack).await,
                         Err(failure) => settle(shared, &held.delivery, failure.end()).await,
@@ -176,12 +177,6 @@ impl Batch {
         }
         settle_all(shared, &replaced, End::Ack).await;
     }
-}
-
-async fn upsert(shared: &Shared, facts: &[&Held<Fact>]) -> Result<(), Failure> {
-    let memories = facts.iter().map(|h| Memory::Fact(h.value.clone())).collect();
-    let encoded = encode::memories(shared.embedder.as_ref(), memories).await?;
-    Ok(shared.store.upsert(&encoded).await?)
 }
 
 /// Tries again what fails for now, a few times.

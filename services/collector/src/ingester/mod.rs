@@ -2,10 +2,10 @@
 //! effect is durable and, for the completion of a task, when the request to judge it is durable too.
 
 mod batch;
+mod facts;
 mod open;
 
 use std::{
-    collections::HashSet,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -16,7 +16,6 @@ use std::{
 use hindsight_ports::{Bus, BusError, Clock, Consumer, Delivery, Embedder, MemoryStore, Queue};
 use hindsight_runtime::Trouble;
 use hindsight_telemetry::{Metric, span};
-use hindsight_types::MemoryId;
 use tokio::{
     sync::oneshot,
     task::JoinSet,
@@ -106,9 +105,7 @@ struct Run<'a> {
     bytes: usize,
     /// When the batch is closed though it is not full.
     closes: Instant,
-    on_way: JoinSet<Vec<MemoryId>>,
-    /// Facts on their way. The same fact again waits, so that the newer is written last.
-    facts: HashSet<MemoryId>,
+    on_way: JoinSet<()>,
     /// Done when every batch before has been written.
     before: Option<oneshot::Receiver<()>>,
 }
@@ -123,7 +120,6 @@ impl<'a> Run<'a> {
             bytes: 0,
             closes: Instant::now(),
             on_way: JoinSet::new(),
-            facts: HashSet::new(),
             before: None,
         }
     }
@@ -135,7 +131,7 @@ impl<'a> Run<'a> {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break Ok(()),
-                Some(done) = self.on_way.join_next() => self.settled(done),
+                Some(done) = self.on_way.join_next() => settled(done),
                 () = sleep_until(self.closes), if room && !self.gathered.is_empty() => self.send().await,
                 next = consumer.next(), if room => match next {
                     Ok(delivery) => self.gather(delivery).await,
@@ -145,7 +141,7 @@ impl<'a> Run<'a> {
         };
         self.send().await;
         while let Some(done) = self.on_way.join_next().await {
-            self.settled(done);
+            settled(done);
         }
         end
     }
@@ -170,25 +166,16 @@ impl<'a> Run<'a> {
         Metric::IngestBatch.record(self.gathered.len() as f64, &[]);
         let span = span::process_batch(Queue::Ingest, self.gathered.iter().map(|d| &d.envelope));
         let batch = batch::Batch::read(std::mem::take(&mut self.gathered), &self.shared).await;
-        if batch.facts().any(|f| self.facts.contains(&f)) {
-            while let Some(done) = self.on_way.join_next().await {
-                self.settled(done);
-            }
-        }
-        self.facts.extend(batch.facts());
         let (written, after) = oneshot::channel();
         let before = self.before.replace(after);
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
         self.on_way.spawn(batch.carry(shared, before, written, stop).instrument(span));
     }
+}
 
-    fn settled(&mut self, done: Result<Vec<MemoryId>, tokio::task::JoinError>) {
-        match done {
-            Ok(facts) => facts.iter().for_each(|f| {
-                self.facts.remove(f);
-            }),
-            // Its deliveries were dropped, so they come again.
-            Err(error) => tracing::error!(%error, "a batch broke off"),
-        }
+fn settled(done: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = done {
+        // Its deliveries were dropped, so they come again.
+        tracing::error!(%error, "a batch broke off");
     }
 }

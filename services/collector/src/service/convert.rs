@@ -6,17 +6,16 @@ use hindsight_codec::{
     outcome_from_proto, scope_or_default, step_from_proto, task_completed_from_proto,
     task_started_from_proto, time_or,
 };
-use hindsight_ingest::{assemble, entities};
+use hindsight_ingest::assemble;
 use hindsight_proto::collector::v1::{
     CompleteTaskRequest, Consistency, RecordEventsRequest, Rejection, RetainRequest,
     record_events_request::Body,
 };
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    Event, EventBody, EventId, Fact, Invalid, MemoryId, Scope, SessionId, TaskCompleted, TenantId, Timestamp,
-    TraceId, UserId, Visibility,
+    Event, EventBody, EventId, Fact, Invalid, Scope, SessionId, TaskCompleted, TenantId, Timestamp, TraceId,
+    UserId,
 };
-use uuid::Uuid;
 
 /// Longest message of a rejection.
 const MESSAGE_BYTES: usize = 2048;
@@ -99,7 +98,7 @@ pub(super) fn without_body(mut e: Invalid) -> Invalid {
     e
 }
 
-/// A fact that arrived at `now`, without its final key and id: those come after redaction, from `identify`.
+/// A fact that arrived at `now`, without what is derived from its words: that comes after redaction.
 pub(super) fn fact(tenant: &TenantId, r: RetainRequest, now: Timestamp) -> Result<Fact, Invalid> {
     let user = UserId::new(r.user)?;
     let session = if r.session.is_empty() { None } else { Some(SessionId::new(r.session)?) };
@@ -117,23 +116,6 @@ pub(super) fn fact(tenant: &TenantId, r: RetainRequest, now: Timestamp) -> Resul
         expires_at: optional_time_from_proto("expires_at", r.expires_at)?,
         ..Fact::new(tenant, user, &r.key, &r.content, occurred_at)
     })
-}
-
-/// Derives what the caller left open, from text that holds no secret any more: nothing can be guessed
-/// back from a key.
-pub(super) fn identify(fact: &mut Fact) {
-    if fact.key.is_empty() {
-        let session = fact.session.as_ref().map_or("", SessionId::as_str);
-        let parts = [session, &fact.speaker, &fact.content];
-        let name: String = parts.iter().map(|p| format!("{}:{p}", p.len())).collect();
-        fact.key = Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string();
-    }
-    if let Some(user) = fact.scope.user() {
-        fact.id = MemoryId::fact(&fact.scope.tenant, user, &fact.key);
-    }
-    if fact.entities.is_empty() {
-        fact.entities = entities::extract(&fact.content);
-    }
 }
 
 pub(super) fn rejection(sequence: u64, e: &Invalid) -> Rejection {

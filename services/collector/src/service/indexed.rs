@@ -1,6 +1,6 @@
 //! Waiting until what was written can be found.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use hindsight_api::status;
 use hindsight_ports::{MemoryStore, StoreError};
@@ -43,16 +43,17 @@ impl Indexed {
         until(deadline, "the run is recorded but was not evaluated", look).await
     }
 
+    /// Until each fact, or a newer version of it, can be found.
     pub(super) async fn facts(&self, facts: &[Fact], deadline: Instant) -> Result<(), Status> {
-        let mut seen = HashSet::new();
-        // Of two facts with one key in a batch the later stays.
-        for fact in facts.iter().rev().filter(|f| seen.insert(f.id)) {
+        let what = "the fact is durable and will be indexed; it was not within the deadline, so do not send it \
+                    again: a recall finds it once the ingester has caught up";
+        for fact in facts {
             let viewer = Viewer::of_scope(&fact.scope);
             let look = || async {
                 let found = self.store.get(&viewer, MemoryKind::Fact, fact.id).await?;
-                Ok(matches!(found, Some(Memory::Fact(f)) if f.content == fact.content))
+                Ok(matches!(found, Some(Memory::Fact(f)) if f.retained_at >= fact.retained_at))
             };
-            until(deadline, "the fact is recorded but was not indexed", look).await?;
+            until(deadline, what, look).await?;
         }
         Ok(())
     }

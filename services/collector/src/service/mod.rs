@@ -3,6 +3,7 @@
 mod convert;
 mod indexed;
 mod record;
+mod retain;
 mod scopes;
 
 use std::{pin::Pin, sync::Arc, time::Duration};
@@ -13,17 +14,22 @@ use hindsight_ingest::{redact, split, validate};
 use hindsight_ports::{Bus, Clock, Envelope, MemoryStore, Queue};
 use hindsight_proto::collector::v1::{
     CompleteTaskRequest, CompleteTaskResponse, RecordEventsRequest, RecordEventsResponse, RetainBatchRequest,
-    RetainBatchResponse, RetainRequest, RetainResponse, RetainResult, SubmitTrajectoryRequest,
-    SubmitTrajectoryResponse, collector_service_server::CollectorService,
+    RetainBatchResponse, RetainRequest, RetainResponse, SubmitTrajectoryRequest, SubmitTrajectoryResponse,
+    collector_service_server::CollectorService,
 };
 use hindsight_types::{Fact, Invalid, Trajectory, limits};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::{
     CollectorSettings, NAME,
     message::{self, TraceContext},
-    service::{indexed::Indexed, scopes::Scopes},
+    service::{
+        indexed::Indexed,
+        retain::{Batch, Taken},
+        scopes::Scopes,
+    },
 };
 
 pub(crate) struct Service {
@@ -50,12 +56,15 @@ impl Service {
         self.bus.publish(Queue::Ingest, messages).await.map_err(|e| status::bus(NAME, e))
     }
 
-    fn fact(&self, caller: &Caller, request: RetainRequest) -> Result<Fact, Invalid> {
-        let mut fact = convert::fact(&caller.tenant, request, self.clock.now())?;
-        validate::fact(&fact)?;
-        redact::fact(&mut fact);
-        convert::identify(&mut fact);
-        Ok(fact)
+    async fn keep(
+        &self,
+        facts: &[Fact],
+        trace_context: &TraceContext,
+        indexed: bool,
+        deadline: Instant,
+    ) -> Result<(), Status> {
+        self.publish(facts.iter().map(|f| message::of_fact(f, trace_context)).collect()).await?;
+        if indexed { self.indexed.facts(facts, deadline).await } else { Ok(()) }
     }
 }
 
@@ -142,16 +151,14 @@ impl CollectorService for Service {
         let deadline = self.indexed.deadline(&request);
         let request = request.into_inner();
         let indexed = convert::waits_for_index(request.consistency).map_err(invalid)?;
-        let fact = self.fact(&caller, request).map_err(invalid)?;
-        self.publish(vec![message::of_fact(&fact, &trace_context)]).await?;
-        if indexed {
-            self.indexed.facts(std::slice::from_ref(&fact), deadline).await?;
+        let arrived = retain::arrival(self.clock.now(), 0);
+        let taken = off_thread(move || retain::take(&caller.tenant, request, arrived)).await?;
+        let taken = taken.map_err(invalid)?;
+        let response = taken.response();
+        if let Taken::Fact(fact) = taken {
+            self.keep(std::slice::from_ref(&*fact), &trace_context, indexed, deadline).await?;
         }
-        Ok(Response::new(RetainResponse {
-            memory_id: fact.id.to_string(),
-            retained: true,
-            ..Default::default()
-        }))
+        Ok(Response::new(response))
     }
 
     async fn retain_batch(
@@ -165,29 +172,9 @@ impl CollectorService for Service {
             let problem = format!("has {}; at most {} are accepted at a time", requests.len(), limits::BATCH);
             return Err(invalid(Invalid::new("facts", problem)));
         }
-        let mut indexed = false;
-        let (mut results, mut facts) = (Vec::with_capacity(requests.len()), Vec::new());
-        for (request, position) in requests.into_iter().zip(1..) {
-            let fact = convert::waits_for_index(request.consistency).and_then(|wait| {
-                indexed |= wait;
-                self.fact(&caller, request)
-            });
-            match fact {
-                Ok(fact) => {
-                    let memory_id = fact.id.to_string();
-                    results.push(RetainResult { memory_id, retained: true, ..Default::default() });
-                    facts.push(fact);
-                }
-                Err(e) => {
-                    let rejection = Some(convert::rejection(position, &e));
-                    results.push(RetainResult { rejection, ..Default::default() });
-                }
-            }
-        }
-        self.publish(facts.iter().map(|f| message::of_fact(f, &trace_context)).collect()).await?;
-        if indexed {
-            self.indexed.facts(&facts, deadline).await?;
-        }
-        Ok(Response::new(RetainBatchResponse { results }))
+        let now = self.clock.now();
+        let batch = off_thread(move || Batch::take(&caller.tenant, requests, now)).await?;
+        self.keep(&batch.facts, &trace_context, batch.indexed, deadline).await?;
+        Ok(Response::new(RetainBatchResponse { results: batch.results }))
     }
 }

@@ -29,6 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Bytes8(EmbedderId);
 
+impl Bytes8 {
+    pub(crate) fn new() -> Self {
+        Self(EmbedderId { model: "bytes".into(), dimension: 8 })
+    }
+}
+
 #[async_trait]
 impl Embedder for Bytes8 {
     fn id(&self) -> &EmbedderId {
@@ -68,7 +74,7 @@ impl House {
         let dir = tempfile::tempdir().unwrap();
         let bus = wrap(open_bus(dir.path(), options));
         let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
-        let embedder = Arc::new(Bytes8(EmbedderId { model: "bytes".into(), dimension: 8 }));
+        let embedder = Arc::new(Bytes8::new());
         let store: Arc<dyn MemoryStore> = Arc::new(Store::new(backend.clone(), StoreOptions::default()));
         store.prepare(embedder.id()).await.unwrap();
         let store = Arc::new(FaultyStore::new(store, 7));

@@ -58,6 +58,16 @@ impl MemoryStore for Counting {
         let items = self.done()?;
         Ok(Page { items, next_token: String::new() })
     }
+    async fn session_facts(
+        &self,
+        _: &Viewer,
+        _: &SessionId,
+        _: Period,
+        _: usize,
+    ) -> Result<Vec<Fact>, StoreError> {
+        self.done()
+    }
+
     async fn experience(&self, _: &Viewer, _: &TraceId) -> Result<Option<Experience>, StoreError> {
         self.done()
     }

@@ -1,8 +1,8 @@
 //! Points as this version writes them. What changes here changes what is at rest: points that were written
 //! before must still be read, so keep a case when adding another.
 
-use hindsight_ports::testkit::samples::experience;
-use hindsight_types::Judging;
+use hindsight_ports::testkit::samples::{experience, time};
+use hindsight_types::{Attachment, Fact, FactStatus, FactType, Judging, SessionId};
 
 use super::*;
 
@@ -14,6 +14,47 @@ struct Golden {
 }
 
 const TEA: Golden = Golden {
+    id: "f445508a-cc8b-55ed-9643-2d46dd26a65d",
+    shown: &[
+        r#"entities=["tea"]"#,
+        r#"intent="preference""#,
+        r#"occurred_at=1780000001000000"#,
+        r#"retained_at=1780000001000000"#,
+        r#"status="open""#,
+        r#"tenant="acme""#,
+        r#"type="other""#,
+        r#"user="anna""#,
+        r#"visibility="user:anna""#,
+    ],
+    record: "CgRhY21lEggIAhIEYW5uYSKNAQqKAQokMmNjYTA0NGUtNjgxNi01YWZlLTgzZjktZTgyNjRhMWIyNzJiEggIAhIEYW5uYRo\
+             DdGVhIiJhbm5hIGxpa2VzIHRlYTsg5Zac5qyi5Zad6Iy2ICh0ZWEpMgRhbm5hQgpwcmVmZXJlbmNlSgN0ZWFQAV0AAAA/Yg\
+             YIgcri0AZyBgiByuLQBogBBg==",
+};
+
+const NOTE: Golden = Golden {
+    id: "f445508a-cc8b-55ed-9643-2d46dd26a65d",
+    shown: &[
+        r#"entities=["tea"]"#,
+        r#"expires_at=1780000009000000"#,
+        r#"intent="preference""#,
+        r#"occurred_at=1780000001000000"#,
+        r#"retained_at=1780000002000000"#,
+        r#"session="talk""#,
+        r#"status="resolved""#,
+        r#"tenant="acme""#,
+        r#"type="preference""#,
+        r#"user="anna""#,
+        r#"visibility="user:anna""#,
+    ],
+    record: "CgRhY21lEggIAhIEYW5uYSKNAgqKAgokMmNjYTA0NGUtNjgxNi01YWZlLTgzZjktZTgyNjRhMWIyNzJiEggIAhIEYW5uYRo\
+             DdGVhIiJhbm5hIGxpa2VzIHRlYTsg5Zac5qyi5Zad6Iy2ICh0ZWEpMgRhbm5hOgR0YWxrQgpwcmVmZXJlbmNlSgN0ZWFQAl\
+             0AAAA/YgYIgcri0AZqBgiJyuLQBnIGCILK4tAGehNUb206IFRlYSBvciBjb2ZmZWU/ggERV2VsbCwgSSBsaWtlIHRlYS6IA\
+             QGSAUYKG2h0dHBzOi8vZXhhbXBsZS5jb20vY3VwLnBuZxIJaW1hZ2UvcG5nGhxhIGdyZWVuIGN1cDsg57u/6Imy55qE5p2v\
+             5a2Q",
+};
+
+/// Before a fact had a type and the time of its arrival.
+const PLAIN_TEA: Golden = Golden {
     id: "f445508a-cc8b-55ed-9643-2d46dd26a65d",
     shown: &[
         r#"entities=["tea"]"#,
@@ -88,6 +129,25 @@ fn tea() -> Memory {
     Memory::Fact(fact(&tenant("acme"), "anna", "tea", 1))
 }
 
+fn note() -> Memory {
+    let Memory::Fact(tea) = tea() else { panic!("not a fact") };
+    Memory::Fact(Fact {
+        session: Some(SessionId::new("talk").unwrap()),
+        status: FactStatus::Resolved,
+        fact_type: FactType::Preference,
+        expires_at: Some(time(9)),
+        retained_at: time(2),
+        surroundings: "Tom: Tea or coffee?".to_owned(),
+        original: "Well, I like tea.".to_owned(),
+        attachments: vec![Attachment {
+            uri: "https://example.com/cup.png".to_owned(),
+            media_type: "image/png".to_owned(),
+            caption: "a green cup; 绿色的杯子".to_owned(),
+        }],
+        ..tea
+    })
+}
+
 fn step() -> Event {
     step_event(&private(&tenant("acme"), "anna"), &trace("t"), 2)
 }
@@ -98,7 +158,7 @@ fn run() -> Memory {
 
 #[test]
 fn records_are_written_like_this() {
-    for (point, golden) in [(of(&tea()), TEA), (of(&step()), STEP), (of(&run()), RUN)] {
+    for (point, golden) in [(of(&tea()), TEA), (of(&note()), NOTE), (of(&step()), STEP), (of(&run()), RUN)] {
         assert_eq!(from_point_id(point.id).unwrap().to_string(), golden.id);
         assert_eq!(shown(&point.payload), golden.shown);
         assert_eq!(text(&point.payload, field::RECORD), Some(golden.record));
@@ -117,6 +177,8 @@ fn records_of_this_version_are_read() {
         ..Default::default()
     };
     assert_eq!(decode::<Memory>(&point(&TEA, "user:anna")).unwrap(), tea());
+    assert_eq!(decode::<Memory>(&point(&NOTE, "user:anna")).unwrap(), note());
+    assert_eq!(decode::<Memory>(&point(&PLAIN_TEA, "user:anna")).unwrap(), tea());
     assert_eq!(decode::<Event>(&point(&STEP, "user:anna")).unwrap(), step());
     assert_eq!(decode::<Memory>(&point(&RUN, "tenant")).unwrap(), run());
     let Memory::Experience(mut of_slice) = run() else { panic!("not a run") };
