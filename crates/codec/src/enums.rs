@@ -1,7 +1,7 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    ActionType, EvidenceSource, Exposure, FactStatus, FactType, Invalid, MemoryKind, OutcomeStatus, Stage,
-    StepLabel, StepStatus, Verdict, WithheldReason,
+    ActionType, EvidenceSource, Exposure, FactStatus, FactType, FeedbackVerdict, Invalid, MemoryKind,
+    OutcomeStatus, Stage, StepLabel, StepStatus, Verdict, WithheldReason,
 };
 
 /// `enum_codec!(to, from, Domain, Proto, "field", unspecified, {Variant, …})`: the two directions of an enum whose
@@ -47,6 +47,8 @@ enum_codec!(pub(crate) verdict_to_proto, verdict_from_proto, Verdict, EvidenceVe
     {Supported, Refuted, Ignored});
 enum_codec!(pub(crate) exposure_to_proto, exposure_from_proto, Exposure, Exposure, "exposure", None,
     {Injected, Withheld, Observed});
+enum_codec!(pub feedback_verdict_to_proto, feedback_verdict_from_proto, FeedbackVerdict, FeedbackVerdict, "verdict",
+    None, {Used, Helpful, Harmful, Ignored});
 enum_codec!(pub(crate) withheld_to_proto, withheld_from_proto, WithheldReason, WithheldReason, "reason", None,
     {BelowFloor, Budget, TokenBudget, NearDuplicate, Superseded, Stage, Expired});
 

@@ -1,13 +1,15 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    ArmReport, Evidence, EvidenceId, Invalid, MemoryId, RecalledItem, Receipt, ReceiptId, ScoreFactors,
-    SimilarityParts, TenantId, TraceId, Withheld,
+    AgentId, ArmReport, Asked, Evidence, EvidenceId, Feedback, Funnel, Invalid, MemoryId, Period,
+    RecalledItem, Receipt, ReceiptId, Scope, ScoreFactors, SimilarityParts, TaskType, TenantId, TraceId,
+    Withheld,
 };
 
 use crate::{
     enums::*,
     scope::{scope_from_proto, scope_to_proto},
-    time::{time_from_proto, time_to_proto},
+    time::{optional_time_from_proto, time_from_proto, time_to_proto},
+    trajectory::{environment_from_proto, environment_to_proto},
 };
 
 pub fn factors_to_proto(f: &ScoreFactors) -> pb::ScoreFactors {
@@ -87,7 +89,95 @@ pub fn receipt_to_proto(r: &Receipt) -> pb::Receipt {
         degraded: r.degraded,
         empty_reason: r.empty_reason.clone(),
         tokens: r.tokens,
+        asked: r.asked.as_ref().map(asked_to_proto),
+        funnel: r.funnel.as_ref().map(funnel_to_proto),
+        // Kept beside the receipt.
+        feedback: Vec::new(),
     }
+}
+
+fn asked_to_proto(a: &Asked) -> pb::RecallAsked {
+    pb::RecallAsked {
+        kinds: a.kinds.iter().map(|kind| memory_kind_to_proto(*kind)).collect(),
+        limit: a.limit,
+        token_budget: a.token_budget,
+        environment: Some(environment_to_proto(&a.environment)),
+        agent: a.agent.as_ref().map(ToString::to_string).unwrap_or_default(),
+        task_type: a.task_type.as_ref().map(ToString::to_string).unwrap_or_default(),
+        candidates: a.candidates,
+        floor: a.floor,
+        period: a
+            .period
+            .map(|p| pb::Period { from: Some(time_to_proto(p.from)), until: Some(time_to_proto(p.until)) }),
+        names: a.names.clone(),
+        asked_at: a.asked_at.map(time_to_proto),
+        time_zone: a.time_zone.clone(),
+    }
+}
+
+fn asked_from_proto(a: pb::RecallAsked) -> Result<Asked, Invalid> {
+    let period = |p: pb::Period| {
+        let (from, until) = (time_from_proto("from", p.from)?, time_from_proto("until", p.until)?);
+        Ok(Period { from, until })
+    };
+    Ok(Asked {
+        kinds: a.kinds.into_iter().map(memory_kind_from_proto).collect::<Result<_, _>>()?,
+        limit: a.limit,
+        token_budget: a.token_budget,
+        environment: environment_from_proto(a.environment),
+        agent: (!a.agent.is_empty()).then(|| AgentId::new(a.agent)).transpose()?,
+        task_type: (!a.task_type.is_empty()).then(|| TaskType::new(a.task_type)).transpose()?,
+        candidates: a.candidates,
+        floor: a.floor,
+        period: a.period.map(period).transpose()?,
+        names: a.names,
+        asked_at: optional_time_from_proto("asked_at", a.asked_at)?,
+        time_zone: a.time_zone,
+    })
+}
+
+fn funnel_to_proto(f: &Funnel) -> pb::RecallFunnel {
+    let count =
+        |(reason, count): &(_, _)| pb::WithheldCount { reason: withheld_to_proto(*reason), count: *count };
+    pb::RecallFunnel {
+        distinct: f.distinct,
+        shortlisted: f.shortlisted,
+        withheld: f.withheld.iter().map(count).collect(),
+    }
+}
+
+fn funnel_from_proto(f: pb::RecallFunnel) -> Result<Funnel, Invalid> {
+    let count = |c: pb::WithheldCount| Ok((withheld_from_proto(c.reason)?, c.count));
+    Ok(Funnel {
+        distinct: f.distinct,
+        shortlisted: f.shortlisted,
+        withheld: f.withheld.into_iter().map(count).collect::<Result<_, Invalid>>()?,
+    })
+}
+
+pub fn feedback_to_proto(f: &Feedback) -> pb::Feedback {
+    pb::Feedback {
+        memory_id: f.memory_id.to_string(),
+        verdict: feedback_verdict_to_proto(f.verdict),
+        trace_id: f.trace_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+        outcome: outcome_status_to_proto(f.outcome),
+        note: f.note.clone(),
+        at: Some(time_to_proto(f.at)),
+        receipt_id: f.receipt_id.to_string(),
+    }
+}
+
+pub fn feedback_from_proto(scope: Scope, f: pb::Feedback) -> Result<Feedback, Invalid> {
+    Ok(Feedback {
+        receipt_id: ReceiptId::parse(&f.receipt_id)?,
+        memory_id: MemoryId::parse(&f.memory_id)?,
+        scope,
+        verdict: feedback_verdict_from_proto(f.verdict)?,
+        trace_id: (!f.trace_id.is_empty()).then(|| TraceId::new(f.trace_id)).transpose()?,
+        outcome: outcome_status_from_proto(f.outcome)?,
+        note: f.note,
+        at: time_from_proto("at", f.at)?,
+    })
 }
 
 pub fn receipt_from_proto(tenant: &TenantId, r: pb::Receipt) -> Result<Receipt, Invalid> {
@@ -95,6 +185,8 @@ pub fn receipt_from_proto(tenant: &TenantId, r: pb::Receipt) -> Result<Receipt, 
         id: ReceiptId::parse(&r.receipt_id)?,
         scope: scope_from_proto(tenant, r.scope)?,
         query: r.query,
+        asked: r.asked.map(asked_from_proto).transpose()?,
+        funnel: r.funnel.map(funnel_from_proto).transpose()?,
         at: time_from_proto("at", r.at)?,
         arms: r.arms.into_iter().map(arm_from_proto).collect::<Result<_, _>>()?,
         injected: r.injected.into_iter().map(item_from_proto).collect::<Result<_, _>>()?,

@@ -1,7 +1,7 @@
 use hindsight_proto::storage::v1::{OpenTask as PbOpenTask, Record as PbRecord, record::Body};
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, FormerVerdicts, Invalid, Memory, OpenTask, Receipt, Reevaluation,
-    Scope, TenantId, TraceId,
+    EvaluationRecord, Event, Evidence, Feedback, FormerVerdicts, Invalid, Memory, OpenTask, Receipt,
+    Reevaluation, Scope, TenantId, TraceId,
 };
 
 use crate::{
@@ -20,6 +20,7 @@ pub enum RecordBody {
     OpenTask(OpenTask),
     FormerVerdicts(FormerVerdicts),
     Reevaluation(Reevaluation),
+    Feedback(Feedback),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,7 @@ impl Record {
             RecordBody::OpenTask(t) => &t.scope,
             RecordBody::FormerVerdicts(f) => &f.scope,
             RecordBody::Reevaluation(r) => &r.scope,
+            RecordBody::Feedback(f) => &f.scope,
         }
     }
 }
@@ -56,6 +58,7 @@ pub fn record_to_proto(r: &Record) -> PbRecord {
             }),
             RecordBody::FormerVerdicts(f) => Body::FormerVerdicts(former_to_proto(f)),
             RecordBody::Reevaluation(r) => Body::Reevaluation(job_to_proto(r)),
+            RecordBody::Feedback(f) => Body::Feedback(feedback_to_proto(f)),
         }),
     }
 }
@@ -75,6 +78,9 @@ pub fn record_from_proto(r: PbRecord) -> Result<Record, Invalid> {
         }
         Body::Reevaluation(x) => {
             RecordBody::Reevaluation(job_from_proto(scope_from_proto(&tenant, r.scope)?, x)?)
+        }
+        Body::Feedback(x) => {
+            RecordBody::Feedback(feedback_from_proto(scope_from_proto(&tenant, r.scope)?, x)?)
         }
         Body::OpenTask(x) => RecordBody::OpenTask(OpenTask {
             trace_id: TraceId::new(x.trace_id)?,

@@ -230,6 +230,7 @@ fn compactor(mut s: Section<'_>, f: &mut Findings) -> Compactor {
     let compactor = Compactor {
         idle_after: s.duration("idle_after", SECOND..=24 * 30 * HOUR, f).unwrap_or(d.idle_after),
         every: s.duration("every", SECOND / 10..=24 * HOUR, f).unwrap_or(d.every),
+        receipt_days: s.number("receipt_days", 1..=3_650, f).unwrap_or(d.receipt_days),
     };
     s.finish(f);
     compactor

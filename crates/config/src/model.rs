@@ -165,11 +165,13 @@ pub struct Compactor {
     /// Between two looks.
     #[serde(serialize_with = "duration")]
     pub every: Duration,
+    /// Receipts of recalls are deleted after these days.
+    pub receipt_days: usize,
 }
 
 impl Default for Compactor {
     fn default() -> Self {
-        Self { idle_after: Duration::from_secs(30 * 60), every: Duration::from_secs(60) }
+        Self { idle_after: Duration::from_secs(30 * 60), every: Duration::from_secs(60), receipt_days: 30 }
     }
 }
 

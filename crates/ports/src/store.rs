@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, Fact, FormerVerdicts, Memory, MemoryId, MemoryKind,
-    OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId, TenantId, Timestamp,
-    TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, Fact, Feedback, FormerVerdicts, Memory, MemoryId,
+    MemoryKind, OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId,
+    TenantId, Timestamp, TraceId, Viewer,
 };
 
 use uuid::Uuid;
@@ -48,6 +48,9 @@ pub struct Encoded<T> {
     pub value: T,
     pub encoding: Encoding,
 }
+
+/// Most names that one search may look for.
+pub const MOST_NAMES: usize = 256;
 
 /// By what one search finds memories.
 #[derive(Debug, Clone, PartialEq)]
@@ -279,6 +282,21 @@ pub trait MemoryStore: Send + Sync + 'static {
     async fn put_receipt(&self, receipt: &Receipt) -> Result<(), StoreError>;
 
     async fn receipt(&self, viewer: &Viewer, id: ReceiptId) -> Result<Option<Receipt>, StoreError>;
+
+    /// Keeps what was said of memories of receipts. One per receipt and memory: the last word counts.
+    async fn put_feedback(&self, feedback: &[Feedback]) -> Result<(), StoreError>;
+
+    /// What was said of these memories of a receipt, by memory id. At most 1 000 memories.
+    async fn feedback(
+        &self,
+        viewer: &Viewer,
+        receipt: ReceiptId,
+        memories: &[MemoryId],
+    ) -> Result<Vec<Feedback>, StoreError>;
+
+    /// Deletes receipts, and what was said of them, from before this time, and says how many records that were.
+    /// Of all tenants, for upkeep alone. What is left after an error goes with the next call.
+    async fn expire_receipts(&self, before: Timestamp) -> Result<u64, StoreError>;
 
     /// Appends to the ledger; a line that is there already is left as it is. Lessons it speaks about have
     /// their counts recomputed.

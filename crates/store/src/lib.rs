@@ -11,6 +11,7 @@ mod open;
 mod page;
 mod point;
 mod prepared;
+mod receipts;
 mod reencode;
 mod schema;
 mod scoped;

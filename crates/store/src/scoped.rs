@@ -1,7 +1,8 @@
 //! The only way to the backend. Every message that reads is built here, from a [`ScopedFilter`], and a
 //! `ScopedFilter` is made from a viewer or a scope: a query over all tenants cannot be written. The two
 //! exceptions are for upkeep and return nothing to a caller: [`ScopedBackend::idle_tasks`], which reads only that
-//! tasks are open, and [`reencode`](crate::reencode), which gives memories their vectors.
+//! tasks are open, [`ScopedBackend::old_receipts`], which reads only which points are to be deleted, and
+//! [`reencode`](crate::reencode), which gives memories their vectors.
 
 use std::{fmt, sync::Arc};
 
@@ -342,6 +343,20 @@ impl ScopedBackend {
     ) -> Result<Scrolled, StoreError> {
         let idle = ScopedFilter(Filter::default()).and_before(field::TOUCHED_AT, micros);
         self.scroll(Collection::OpenTasks, idle, Walk::ById(offset), limit, Show::Record).await
+    }
+
+    /// The points of receipts of all tenants from before `micros`, by point id from `offset` on, and where the
+    /// next ones begin.
+    pub(crate) async fn old_receipts(
+        &self,
+        micros: i64,
+        offset: Option<Uuid>,
+        limit: usize,
+    ) -> Result<(Vec<Uuid>, Option<Uuid>), StoreError> {
+        let old = ScopedFilter(Filter::default()).and_before(field::AT, micros);
+        let found = self.scroll(Collection::Receipts, old, Walk::ById(offset), limit, Show::Id).await?;
+        let ids = found.points.into_iter().map(|p| point::from_point_id(p.id));
+        Ok((ids.collect::<Result<_, _>>()?, next_id(found.next)?))
     }
 
     pub(crate) async fn delete(&self, collection: Collection, ids: &[Uuid]) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use hindsight_ports::{Arm, Candidate, CandidateId, Fetched, Search, StoreError};
+use hindsight_ports::{Arm, Candidate, CandidateId, Fetched, Search, StoreError, store::MOST_NAMES};
 use hindsight_text::entity_key;
 use hindsight_types::{FactStatus, Memory, MemoryKind, Period, Viewer};
 use qdrant_client::qdrant::{Condition, RetrievedPoint, order_value};
@@ -16,8 +16,6 @@ use crate::{
 
 /// Most candidates per arm, ids a search may be narrowed to, and memories fetched at once.
 const LARGEST: usize = 1_000;
-/// Most names that one search looks for.
-const NAMES: usize = 64;
 
 pub(crate) async fn search(
     backend: &ScopedBackend,
@@ -136,8 +134,8 @@ fn check(search: &Search) -> Result<(), StoreError> {
     match &search.arm {
         Arm::Dense(vector) => point::check_dense(vector),
         Arm::Bm25(vector) => point::check_sparse(vector),
-        Arm::Entities(names) if names.len() > NAMES => {
-            refused(format!("entities: more than the {NAMES} accepted"))
+        Arm::Entities(names) if names.len() > MOST_NAMES => {
+            refused(format!("entities: more than the {MOST_NAMES} accepted"))
         }
         Arm::Entities(_) | Arm::Period(_) => Ok(()),
     }

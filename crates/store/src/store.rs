@@ -7,9 +7,9 @@ use hindsight_ports::{
     PageRequest, Reembed, ReembedStep, Search, StoreError, StoreStats, StoredVectors,
 };
 use hindsight_types::{
-    EvaluationRecord, Event, EventBody, Evidence, Experience, Fact, FormerVerdicts, Memory, MemoryId,
-    MemoryKind, OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId,
-    TenantId, Timestamp, TraceId, Viewer,
+    EvaluationRecord, Event, EventBody, Evidence, Experience, Fact, Feedback, FormerVerdicts, Memory,
+    MemoryId, MemoryKind, OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope,
+    SessionId, TenantId, Timestamp, TraceId, Viewer,
 };
 use qdrant_client::qdrant::Condition;
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::{
     VectorBackend,
     collection::Collection,
-    field, hits, open, page, point,
+    field, hits, open, page, point, receipts,
     reencode::{Step, Walker},
     schema,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk, next_id},
@@ -276,6 +276,23 @@ impl MemoryStore for Store {
 
     async fn receipt(&self, viewer: &Viewer, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
         self.one(viewer, Collection::Receipts, id.0).await
+    }
+
+    async fn put_feedback(&self, feedback: &[Feedback]) -> Result<(), StoreError> {
+        write::records(&self.backend, Collection::Receipts, feedback, Overwrite::Any).await
+    }
+
+    async fn feedback(
+        &self,
+        viewer: &Viewer,
+        receipt: ReceiptId,
+        memories: &[MemoryId],
+    ) -> Result<Vec<Feedback>, StoreError> {
+        receipts::feedback(&self.backend, viewer, receipt, memories).await
+    }
+
+    async fn expire_receipts(&self, before: Timestamp) -> Result<u64, StoreError> {
+        receipts::expire(&self.backend, before).await
     }
 
     async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError> {

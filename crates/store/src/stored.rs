@@ -3,8 +3,9 @@
 use hindsight_codec::RecordBody;
 use hindsight_text::entity_key;
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, FormerVerdicts,
-    Memory, OpenTask, OutcomeStatus, Receipt, Reevaluation, Scope, Stage, Verdict, Viewer,
+    EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Feedback,
+    FormerVerdicts, Memory, MemoryId, OpenTask, OutcomeStatus, Receipt, ReceiptId, Reevaluation, Scope,
+    Stage, Verdict, Viewer,
 };
 use uuid::Uuid;
 
@@ -35,6 +36,11 @@ pub(crate) fn evaluation_key(tenant: &hindsight_types::TenantId, trace: &hindsig
 /// Under which key the former verdicts of a trace are kept.
 pub(crate) fn former_key(tenant: &hindsight_types::TenantId, trace: &hindsight_types::TraceId) -> Uuid {
     EventId::derived(tenant, trace, "former verdicts").0
+}
+
+/// Under which key it is kept what was said of a memory of a receipt.
+pub(crate) fn feedback_key(receipt: ReceiptId, memory: MemoryId) -> Uuid {
+    Uuid::new_v5(&receipt.0, memory.0.as_bytes())
 }
 
 /// Under which key it is kept that a task is under way.
@@ -164,6 +170,22 @@ impl Stored for Receipt {
 
     fn key(&self) -> Uuid {
         self.id.0
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.time(field::AT, self.at);
+    }
+}
+
+impl Stored for Feedback {
+    body!(Feedback);
+
+    fn collection(&self) -> Collection {
+        Collection::Receipts
+    }
+
+    fn key(&self) -> Uuid {
+        feedback_key(self.receipt_id, self.memory_id)
     }
 
     fn fields(&self, fields: &mut Fields) {

@@ -35,8 +35,8 @@ pub use memory::{Experience, FailurePattern, Lesson, Memory, MemoryKind, Stage, 
 pub use outcome::{EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus};
 pub use period::Period;
 pub use receipt::{
-    ArmReport, Evidence, Exposure, RecalledItem, Receipt, ScoreFactors, SimilarityParts, Verdict, Withheld,
-    WithheldReason,
+    ArmReport, Asked, Evidence, Exposure, Feedback, FeedbackVerdict, Funnel, RecalledItem, Receipt,
+    ScoreFactors, SimilarityParts, Verdict, Withheld, WithheldReason,
 };
 pub use reevaluation::{
     FAILURES_NAMED, FormerVerdicts, JudgeChoice, Reevaluation, ReevaluationState, ReevaluationTarget,

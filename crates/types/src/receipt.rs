@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{EvidenceId, MemoryId, MemoryKind, OutcomeStatus, ReceiptId, Scope, Timestamp, TraceId};
+use crate::{
+    AgentId, Environment, EvidenceId, MemoryId, MemoryKind, OutcomeStatus, Period, ReceiptId, Scope,
+    TaskType, Timestamp, TraceId,
+};
 
 /// What a similarity was made of: how far each of the signs that a memory is meant speaks for it, 0 to 1,
 /// before any weight.
@@ -43,7 +46,7 @@ impl ScoreFactors {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmReport {
     pub kind: MemoryKind,
-    /// `dense+bm25`, `dense`, `bm25`.
+    /// `dense`, `bm25`, `entities`, `period`; `fetch` for reading the shortlist, `rerank` for the reranker.
     pub arm: String,
     pub candidates: u32,
     /// Empty when it answered; otherwise why it did not (`deadline`, `store unavailable`).
@@ -82,21 +85,97 @@ pub struct Withheld {
     pub instead: Option<MemoryId>,
 }
 
+/// What a recall was asked for beside its words, and what was understood of these.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Asked {
+    pub kinds: Vec<MemoryKind>,
+    pub limit: u32,
+    pub token_budget: u32,
+    pub environment: Environment,
+    pub agent: Option<AgentId>,
+    pub task_type: Option<TaskType>,
+    /// The moment of asking, when the caller named one; else that of the receipt.
+    pub asked_at: Option<Timestamp>,
+    /// IANA name; empty for UTC.
+    pub time_zone: String,
+    /// Candidates per kind and arm.
+    pub candidates: u32,
+    /// Similarity that the best of a kind had to reach.
+    pub floor: f32,
+    /// The time that the question speaks of.
+    pub period: Option<Period>,
+    /// Names that the question holds, in the form in which they are compared.
+    pub names: Vec<String>,
+}
+
+/// How many memories got how far. What each arm proposed is in its report.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Funnel {
+    /// Different ones among all that were proposed.
+    pub distinct: u32,
+    /// Near enough in vectors alone to be read.
+    pub shortlisted: u32,
+    /// Read, and withheld, by reason; all of them.
+    pub withheld: Vec<(WithheldReason, u32)>,
+}
+
 /// What one recall was asked, searched, injected and withheld, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
     pub id: ReceiptId,
     pub scope: Scope,
     pub query: String,
+    /// `None` in receipts written before it was kept.
+    pub asked: Option<Asked>,
     pub at: Timestamp,
     pub arms: Vec<ArmReport>,
+    /// `None` in receipts written before it was kept.
+    pub funnel: Option<Funnel>,
     pub injected: Vec<RecalledItem>,
+    /// The best of them in detail; the funnel counts all.
     pub withheld: Vec<Withheld>,
     /// True when an arm was cut or the store did not answer.
     pub degraded: bool,
     /// Why nothing was injected; empty when something was.
     pub empty_reason: String,
     pub tokens: u32,
+}
+
+/// What became of a memory that was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FeedbackVerdict {
+    /// Followed or quoted; whether it helped is not known.
+    Used,
+    Helpful,
+    Harmful,
+    Ignored,
+}
+
+impl FeedbackVerdict {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Used => "used",
+            Self::Helpful => "helpful",
+            Self::Harmful => "harmful",
+            Self::Ignored => "ignored",
+        }
+    }
+}
+
+/// What was said of one memory of a receipt. One per memory: the last word counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Feedback {
+    pub receipt_id: ReceiptId,
+    pub memory_id: MemoryId,
+    /// That of the receipt.
+    pub scope: Scope,
+    pub verdict: FeedbackVerdict,
+    /// The run it was given to, when it was named.
+    pub trace_id: Option<TraceId>,
+    /// How that run ended.
+    pub outcome: OutcomeStatus,
+    pub note: String,
+    pub at: Timestamp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -4,24 +4,25 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use hindsight_ports::{BusError, Leadership};
 use hindsight_runtime::Trouble;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::{NAME, idle::Idle, reembed::Reembedder};
+use crate::{NAME, idle::Idle, receipts::Receipts, reembed::Reembedder};
 
 /// Wait before a lost candidacy is stood for again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Leader {
     pub(crate) idle: Idle,
+    pub(crate) receipts: Receipts,
     pub(crate) reembedder: Arc<Reembedder>,
     /// Why the last look failed; `None` while this one stands by.
     pub(crate) trouble: Trouble,
 }
 
 impl Leader {
-    pub(crate) fn new(idle: Idle, reembedder: Arc<Reembedder>) -> Self {
-        Self { idle, reembedder, trouble: Trouble::default() }
+    pub(crate) fn new(idle: Idle, receipts: Receipts, reembedder: Arc<Reembedder>) -> Self {
+        Self { idle, receipts, reembedder, trouble: Trouble::default() }
     }
 
     /// What does not work, for people.
@@ -60,29 +61,48 @@ impl Leader {
             tracing::info!("this compactor leads");
             tokio::select! {
                 () = candidate.lost() => tracing::info!("this compactor no longer leads"),
-                never = self.look_at_idle() => match never {},
+                never = self.lead() => match never {},
                 never = self.reembedder.run() => match never {},
             }
             self.stand_down();
         }
     }
 
-    async fn look_at_idle(&self) -> Infallible {
-        let every = self.idle.settings.every;
-        let mut ticks = interval_at(Instant::now() + every, every);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    async fn lead(&self) -> Infallible {
+        let settings = &self.idle.settings;
+        let (mut looks, mut expiries) = (ticks(settings.every), ticks(settings.expire_every));
         loop {
-            ticks.tick().await;
-            match self.idle.look().await {
-                Ok(looked) => {
-                    tracing::debug!(looked.ended, looked.cleared, "looked at idle tasks");
-                    self.trouble.report(None);
-                }
-                Err(trouble) => {
-                    tracing::warn!(%trouble, "idle tasks cannot be looked at; trying again");
-                    self.trouble.report(Some(trouble.to_string()));
-                }
+            tokio::select! {
+                _ = looks.tick() => self.look().await,
+                _ = expiries.tick() => self.expire().await,
             }
         }
     }
+
+    async fn look(&self) {
+        match self.idle.look().await {
+            Ok(looked) => {
+                tracing::debug!(looked.ended, looked.cleared, "looked at idle tasks");
+                self.trouble.report(None);
+            }
+            Err(trouble) => {
+                tracing::warn!(%trouble, "idle tasks cannot be looked at; trying again");
+                self.trouble.report(Some(trouble.to_string()));
+            }
+        }
+    }
+
+    /// What cannot be deleted now is deleted at the next time.
+    async fn expire(&self) {
+        if let Err(trouble) = self.receipts.expire().await {
+            tracing::warn!(%trouble, "old receipts cannot be deleted; trying again later");
+            self.trouble.report(Some(trouble.to_string()));
+        }
+    }
+}
+
+fn ticks(every: Duration) -> Interval {
+    let mut ticks = interval_at(Instant::now() + every, every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }

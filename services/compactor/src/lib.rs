@@ -1,10 +1,11 @@
-//! Looks after what nobody else looks after. One of all compactors leads; it ends tasks that were left open, and
-//! has the store change its embedder when another is configured. Each of them answers operators about dead letters
-//! and about that change.
+//! Looks after what nobody else looks after. One of all compactors leads; it ends tasks that were left open, deletes
+//! old receipts, and has the store change its embedder when another is configured. Each of them answers operators
+//! about dead letters and about that change.
 
 mod idle;
 mod lead;
 mod letters;
+mod receipts;
 mod reembed;
 mod role;
 mod service;

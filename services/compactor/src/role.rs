@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 
 use crate::{
-    CompactorSettings, NAME, idle::Idle, lead::Leader, letters::Letters, reembed::Reembedder,
-    service::Service,
+    CompactorSettings, NAME, idle::Idle, lead::Leader, letters::Letters, receipts::Receipts,
+    reembed::Reembedder, service::Service,
 };
 
 /// The role `compactor`: upkeep by the one that leads, and the gRPC service for operators.
@@ -33,11 +33,12 @@ impl Compactor {
         embedder: Arc<dyn Embedder>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let every = settings.every;
         let trouble = Trouble::default();
+        let every = settings.every;
         let reembedder = Reembedder { vectors, embedder, clock: clock.clone(), every, trouble };
+        let receipts = Receipts { settings: settings.clone(), store: store.clone(), clock: clock.clone() };
         let idle = Idle { settings, bus: bus.clone(), store, clock };
-        let leader = Leader::new(idle, Arc::new(reembedder));
+        let leader = Leader::new(idle, receipts, Arc::new(reembedder));
         Self { bus, leader }
     }
 }

@@ -1,20 +1,35 @@
-use hindsight_codec::{environment_from_proto, memory_kind_from_proto};
-use hindsight_proto::{common::v1 as common, recall::v1::RecallRequest};
-use hindsight_types::{
-    AgentId, Environment, FieldError, Invalid, MemoryKind, Scope, TaskType, TenantId, UserId, Viewer,
-    Visibility, limits,
+use hindsight_codec::{environment_from_proto, memory_kind_from_proto, optional_time_from_proto};
+use hindsight_proto::{
+    common::v1 as common,
+    recall::v1::{BlockFormat as PbFormat, RecallRequest},
 };
+use hindsight_rank::{
+    Query,
+    block::{BlockFormat, Language, Style},
+};
+use hindsight_types::{
+    AgentId, Environment, FieldError, Invalid, MemoryKind, Scope, TaskType, TenantId, Timestamp, UserId,
+    Viewer, Visibility, limits,
+};
+use jiff::tz::TimeZone;
 
 const DEFAULT_LIMIT: usize = 3;
 const MAX_LIMIT: usize = 10;
 const DEFAULT_TOKENS: usize = 1_500;
 const MAX_TOKENS: usize = 8_000;
+/// Most previous turns.
+const TURNS: usize = 20;
 
 /// A recall as it was asked for, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ask {
     pub(crate) viewer: Viewer,
     pub(crate) query: String,
+    /// What was said just before, the last turn last.
+    pub(crate) recent: Vec<String>,
+    pub(crate) asked_at: Option<Timestamp>,
+    pub(crate) time_zone: TimeZone,
+    pub(crate) style: Style,
     pub(crate) environment: Environment,
     pub(crate) kinds: Vec<MemoryKind>,
     pub(crate) limit: usize,
@@ -34,16 +49,30 @@ impl Ask {
         let limit = note(&mut wrong, amount("limit", request.limit, DEFAULT_LIMIT, MAX_LIMIT));
         let tokens =
             note(&mut wrong, amount("token_budget", request.token_budget, DEFAULT_TOKENS, MAX_TOKENS));
+        let recent = note(&mut wrong, recent(request.recent)).unwrap_or_default();
+        let asked_at = note(&mut wrong, optional_time_from_proto("asked_at", request.asked_at)).flatten();
+        let time_zone = note(&mut wrong, time_zone(&request.time_zone)).unwrap_or(TimeZone::UTC);
+        let format = note(&mut wrong, format(request.format)).unwrap_or_default();
+        let language = note(&mut wrong, language(&request.language)).flatten();
         Invalid::check(wrong)?;
         Ok(Self {
             viewer: Viewer::of_tenant(tenant).with_user(user).with_agent(agent).with_task_type(task_type),
             query,
+            recent,
+            asked_at,
+            time_zone,
+            style: Style { format, language },
             environment,
             kinds,
             limit: limit.unwrap_or(DEFAULT_LIMIT),
             token_budget: tokens.unwrap_or(DEFAULT_TOKENS),
             strict: request.strict,
         })
+    }
+
+    /// The question as it is searched and ranked by; `now` unless the caller said when it asks.
+    pub(crate) fn query(&self, now: Timestamp) -> Query {
+        Query::new(&self.query, &self.recent, self.asked_at.unwrap_or(now), &self.time_zone)
     }
 
     /// Who may see the receipt: what was asked for a user is that user's.
@@ -59,7 +88,7 @@ pub(crate) fn viewer(tenant: TenantId, user: String) -> Result<Viewer, Invalid> 
 }
 
 /// Collects what is wrong, so that all of it is reported at once.
-fn note<T>(wrong: &mut Vec<FieldError>, result: Result<T, Invalid>) -> Option<T> {
+pub(crate) fn note<T>(wrong: &mut Vec<FieldError>, result: Result<T, Invalid>) -> Option<T> {
     result.map_err(|e| wrong.extend(e.fields)).ok()
 }
 
@@ -90,6 +119,48 @@ fn environment(environment: Option<common::Environment>) -> Result<Environment, 
         return Err(Invalid::new(format!("environment.tags[{at}]"), problem));
     }
     Ok(environment)
+}
+
+fn recent(turns: Vec<String>) -> Result<Vec<String>, Invalid> {
+    if turns.len() > TURNS {
+        let problem = format!("has {} turns; at most {TURNS} are accepted, the last ones", turns.len());
+        return Err(Invalid::new("recent", problem));
+    }
+    let bytes: usize = turns.iter().map(String::len).sum();
+    if bytes > limits::TEXT_BYTES {
+        let problem = format!("is {bytes} bytes long; at most {} are accepted together", limits::TEXT_BYTES);
+        return Err(Invalid::new("recent", problem));
+    }
+    Ok(turns)
+}
+
+fn time_zone(name: &str) -> Result<TimeZone, Invalid> {
+    if name.is_empty() {
+        return Ok(TimeZone::UTC);
+    }
+    TimeZone::get(name).map_err(|_| {
+        let shown = hindsight_text::truncate_chars(name, limits::ID_BYTES);
+        Invalid::new("time_zone", format!("`{shown}` is not known; give an IANA name such as Asia/Shanghai"))
+    })
+}
+
+fn format(format: i32) -> Result<BlockFormat, Invalid> {
+    match PbFormat::try_from(format) {
+        Ok(PbFormat::Unspecified | PbFormat::Markdown) => Ok(BlockFormat::Markdown),
+        Ok(PbFormat::Json) => Ok(BlockFormat::Json),
+        Err(_) => Err(Invalid::new("format", format!("{format} is not a value of this enum"))),
+    }
+}
+
+fn language(language: &str) -> Result<Option<Language>, Invalid> {
+    match language {
+        "" => Ok(None),
+        "en" => Ok(Some(Language::English)),
+        "zh" => Ok(Some(Language::Chinese)),
+        _ => {
+            Err(Invalid::new("language", "is neither `en` nor `zh`; leave it empty for that of the question"))
+        }
+    }
 }
 
 fn kinds(kinds: &[i32], has_user: bool) -> Result<Vec<MemoryKind>, Invalid> {
@@ -125,45 +196,4 @@ fn amount(field: &str, value: u32, default: usize, most: usize) -> Result<usize,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ask(change: impl Fn(&mut RecallRequest)) -> Result<Ask, Invalid> {
-        let mut request = RecallRequest { query: "磁盘满了".to_owned(), ..RecallRequest::default() };
-        change(&mut request);
-        Ask::new(TenantId::new("acme").unwrap(), request)
-    }
-
-    #[test]
-    fn defaults_leave_facts_out_until_a_user_is_named() {
-        let plain = ask(|_| ()).unwrap();
-        assert_eq!((plain.limit, plain.token_budget, plain.strict), (3, 1_500, false));
-        assert!(!plain.kinds.contains(&MemoryKind::Fact));
-        assert_eq!(plain.scope().visibility, Visibility::Tenant);
-        let named = ask(|r| r.user = "ann".to_owned()).unwrap();
-        assert!(named.kinds.contains(&MemoryKind::Fact));
-        assert_eq!(named.scope().visibility, Visibility::User(UserId::new("ann").unwrap()));
-    }
-
-    #[test]
-    fn everything_wrong_is_named_at_once() {
-        let wrong = ask(|r| {
-            r.query = "  ".to_owned();
-            r.user = "a\nb".to_owned();
-            r.kinds = vec![99];
-            (r.limit, r.token_budget) = (11, 9_000);
-            r.environment = Some(common::Environment { tags: vec!["t".repeat(200)], ..Default::default() });
-        });
-        let fields: Vec<String> = wrong.unwrap_err().fields.into_iter().map(|f| f.field).collect();
-        assert_eq!(
-            fields,
-            ["query", "user", "environment.tags[0]", "kinds[0].kind", "limit", "token_budget"]
-        );
-    }
-
-    #[test]
-    fn facts_without_a_user_are_refused() {
-        let wrong = ask(|r| r.kinds = vec![common::MemoryKind::Fact as i32]).unwrap_err();
-        assert_eq!(wrong.fields[0].field, "user");
-    }
-}
+mod tests;

@@ -1,11 +1,11 @@
-//! One recall from question to answer: encode, search, rank, leave a receipt.
+//! One recall from question to answer: search, read the few that are worth it, rank, leave a receipt.
 
 use std::{sync::Arc, time::Duration};
 
 use hindsight_ports::{Clock, Embedder, MemoryStore};
-use hindsight_rank::{DenseScale, Ranked, Ranking, Request, rank};
+use hindsight_rank::{DenseScale, Pool, Query, Ranked, Ranking, Request};
 use hindsight_telemetry::{Label, Metric};
-use hindsight_types::{RecalledItem, Receipt, ReceiptId};
+use hindsight_types::{Receipt, ReceiptId, Timestamp};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
 use tonic::Status;
@@ -14,7 +14,9 @@ use tracing::Instrument as _;
 use crate::{
     NAME, RecallSettings,
     ask::Ask,
-    search::{EncodedQuery, Found, encode, search},
+    cache::Memories,
+    receipt::{Story, receipt},
+    search::{Found, Reach, fetch, search},
 };
 
 /// Share of the time that is kept for ranking, rendering and the receipt, and the most that is kept.
@@ -33,93 +35,98 @@ pub(crate) struct Answer {
 
 pub(crate) struct Engine {
     pub(crate) store: Arc<dyn MemoryStore>,
-    embedder: Arc<dyn Embedder>,
-    clock: Arc<dyn Clock>,
-    settings: RecallSettings,
-    dense: DenseScale,
+    /// What recalls search: the store, and what is kept of it.
+    pub(crate) memories: Memories,
+    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: RecallSettings,
+    pub(crate) dense: DenseScale,
     /// Receipts on their way to the store.
     pub(crate) receipts: TaskTracker,
+}
+
+/// By when what has to be done. Each step has what the ones before it left, and a share of its own that they
+/// cannot take.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    /// What the embedder may take of the time for searching.
+    embedding: Duration,
+    searched: Instant,
+    fetched: Instant,
+    answered: Instant,
+}
+
+impl Plan {
+    fn new(patience: Duration) -> Self {
+        let (started, reserve) = (Instant::now(), (patience / RESERVE_SHARE).min(RESERVE_MAX));
+        Self {
+            embedding: (patience - reserve) / 2,
+            searched: started + patience - 2 * reserve,
+            fetched: started + patience - reserve,
+            answered: started + patience - reserve / 4,
+        }
+    }
 }
 
 impl Engine {
     pub(crate) fn new(
         settings: RecallSettings,
         store: Arc<dyn MemoryStore>,
+        memories: Memories,
         embedder: Arc<dyn Embedder>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let dense = settings.rank.dense.unwrap_or_else(|| DenseScale::of(embedder.id()));
-        Self { store, embedder, clock, settings, dense, receipts: TaskTracker::new() }
+        Self { store, memories, embedder, clock, settings, dense, receipts: TaskTracker::new() }
     }
 
     /// Answers within `patience` (by default the setting) with what there is by then.
     pub(crate) async fn recall(&self, ask: Ask, patience: Option<Duration>) -> Result<Answer, Status> {
-        let patience = patience.unwrap_or(Duration::from_millis(self.settings.deadline_ms));
-        let started = Instant::now();
-        let reserve = (patience / RESERVE_SHARE).min(RESERVE_MAX);
-        let (searched_by, answered_by) = (started + patience - reserve, started + patience - reserve / 4);
-
-        let query = encode(&*self.embedder, &ask.query, (patience - reserve) / 2).await;
-        let found = self.search(&ask, &query, searched_by).await;
+        let plan = Plan::new(patience.unwrap_or(Duration::from_millis(self.settings.deadline_ms)));
+        let now = self.clock.now();
+        let query = ask.query(now);
+        let reach = Reach {
+            kinds: &ask.kinds,
+            candidates: self.settings.candidates,
+            until: plan.searched,
+        };
+        let view = self.memories.view(&ask.viewer);
+        let mut found = search(&view, &*self.embedder, &query, plan.embedding, reach).await;
+        let pool = self.pool(query.clone(), &mut found);
+        let shortlist = pool.shortlist();
+        let fetched = fetch(&view, &shortlist, plan.fetched, &mut found).await;
         if ask.strict {
             all_or_nothing(&found)?;
         }
-        let degraded = found.is_degraded();
-        let arms = found.arms.clone();
-        let receipt_id = ReceiptId::generate();
-        let now = self.clock.now();
-        let (ask, mut ranking) = self.rank(ask, found, receipt_id, now).await?;
-        if ranking.items.is_empty() {
-            ranking.empty_reason = empty_reason(&query, &arms, ranking.empty_reason);
-        }
-        let receipt = Receipt {
-            id: receipt_id,
-            scope: ask.scope(),
-            // A receipt is stored, so what it quotes is freed of secrets like everything else.
-            query: hindsight_ingest::redact::text(&ask.query).into_owned(),
-            at: now,
-            arms,
-            injected: ranking.items.iter().map(injected).collect(),
-            withheld: ranking.withheld,
-            degraded,
-            empty_reason: ranking.empty_reason,
-            tokens: u32::try_from(ranking.tokens).unwrap_or(u32::MAX),
+        let id = ReceiptId::generate();
+        let distinct = ask.kinds.iter().map(|kind| pool.candidates(*kind)).sum();
+        let work = {
+            let (ask, dense) = (ask.clone(), self.dense);
+            move || pool.rank(fetched, &request(&ask, id, dense, now))
         };
-        let kept = self.keep(receipt.clone(), answered_by).await;
+        // Off the threads that serve calls: writing and counting the block takes milliseconds.
+        let ranking = tokio::task::spawn_blocking(work).await;
+        let ranking = ranking.map_err(|e| hindsight_api::status::internal(NAME, e))?;
+        let story = Story { id, at: now, ask: &ask, query: &query, distinct, shortlisted: shortlist.len() };
+        Ok(self.answer(story, found, ranking, plan.answered).await)
+    }
+
+    async fn answer(&self, story: Story<'_>, found: Found, ranking: Ranking, until: Instant) -> Answer {
+        let receipt = receipt(&self.settings, story, found, &ranking);
+        let kept = self.keep(receipt.clone(), until).await;
         count(&receipt);
-        Ok(Answer { receipt, items: ranking.items, block: ranking.block, degraded: degraded || !kept })
+        let degraded = receipt.degraded || !kept;
+        Answer { receipt, items: ranking.items, block: ranking.block, degraded }
     }
 
-    async fn search(&self, ask: &Ask, query: &EncodedQuery, until: Instant) -> Found {
-        if query.is_empty() {
-            return Found::default();
+    /// Every proposal in one pool. They leave `found`.
+    pub(crate) fn pool(&self, query: Query, found: &mut Found) -> Pool {
+        let dense = std::mem::take(&mut found.dense);
+        let mut pool = Pool::new(query, dense, self.dense, self.settings.rank.clone());
+        for proposal in found.proposals.drain(..) {
+            pool.add(proposal.kind, &proposal.arm, proposal.candidates);
         }
-        search(&*self.store, &ask.viewer, query, &ask.kinds, self.settings.candidates, until).await
-    }
-
-    /// Off the threads that serve calls: reading hundreds of candidates takes milliseconds.
-    async fn rank(
-        &self,
-        ask: Ask,
-        found: Found,
-        receipt: ReceiptId,
-        now: hindsight_types::Timestamp,
-    ) -> Result<(Ask, Ranking), Status> {
-        let (settings, dense) = (self.settings.rank.clone(), self.dense);
-        let work = move || {
-            let request = Request {
-                query: &ask.query,
-                environment: &ask.environment,
-                now,
-                limit: ask.limit,
-                token_budget: ask.token_budget,
-                receipt,
-                dense,
-            };
-            let ranking = rank(found.hits, &request, &settings);
-            (ask, ranking)
-        };
-        tokio::task::spawn_blocking(work).await.map_err(|e| hindsight_api::status::internal(NAME, e))
+        pool
     }
 
     /// Whether the receipt is durable in time. Later it may still become so; the recall does not wait.
@@ -143,6 +150,19 @@ impl Engine {
     }
 }
 
+pub(crate) fn request(ask: &Ask, receipt: ReceiptId, dense: DenseScale, now: Timestamp) -> Request<'_> {
+    Request {
+        query: &ask.query,
+        environment: &ask.environment,
+        now: ask.asked_at.unwrap_or(now),
+        limit: ask.limit,
+        token_budget: ask.token_budget,
+        receipt,
+        dense,
+        style: ask.style,
+    }
+}
+
 fn count(receipt: &Receipt) {
     let result = if receipt.injected.is_empty() { "empty" } else { "hit" };
     let degraded = if receipt.degraded { "yes" } else { "no" };
@@ -160,31 +180,4 @@ fn all_or_nothing(found: &Found) -> Result<(), Status> {
         return Err(hindsight_api::status::deadline_exceeded(NAME, "not everything was searched"));
     }
     Ok(())
-}
-
-fn injected(item: &Ranked) -> RecalledItem {
-    RecalledItem {
-        memory_id: item.memory.id(),
-        kind: item.memory.kind(),
-        factors: item.factors,
-        why: item.why.clone(),
-        supersedes: item.supersedes.clone(),
-    }
-}
-
-/// An outage comes before what the rest of the searches found.
-fn empty_reason(query: &EncodedQuery, arms: &[hindsight_types::ArmReport], ranked: String) -> String {
-    if query.is_empty() {
-        return "the query holds no word that can be searched for".to_owned();
-    }
-    let mut dropped: Vec<String> = arms
-        .iter()
-        .filter(|arm| !arm.dropped.is_empty())
-        .map(|arm| format!("{} not searched ({})", arm.kind.as_str(), arm.dropped))
-        .collect();
-    if dropped.is_empty() {
-        return ranked;
-    }
-    dropped.push(ranked);
-    dropped.join("; ")
 }

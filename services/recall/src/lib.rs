@@ -2,12 +2,17 @@
 //! what is remembered.
 
 mod ask;
+mod cache;
 mod engine;
+mod explain;
+mod receipt;
+mod report;
 mod role;
 mod search;
 mod service;
 mod settings;
 
+pub use cache::CacheSettings;
 pub use role::Recall;
 pub use settings::RecallSettings;
 

@@ -1,18 +1,19 @@
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use async_trait::async_trait;
-use hindsight_ports::{Clock, Embedder, MemoryStore};
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore};
 use hindsight_proto::{
     memory::v1::memory_service_server::{self, MemoryServiceServer},
     recall::v1::recall_service_server::{self, RecallServiceServer},
 };
 use hindsight_runtime::{Role, RoleError};
-use hindsight_types::{ReceiptId, TenantId, Viewer, limits};
+use hindsight_types::{MemoryChange, ReceiptId, TenantId, Viewer, limits};
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 
 use crate::{
-    NAME, RecallSettings,
+    CacheSettings, NAME, RecallSettings,
+    cache::{self, RememberingEmbedder},
     engine::Engine,
     service::{Memories, Recalls},
 };
@@ -20,6 +21,8 @@ use crate::{
 /// The role `recall`: `RecallService` and `MemoryService`.
 pub struct Recall {
     engine: Arc<Engine>,
+    /// Tells of changes, when anything is kept.
+    bus: Option<Arc<dyn Bus>>,
 }
 
 impl fmt::Debug for Recall {
@@ -29,13 +32,35 @@ impl fmt::Debug for Recall {
 }
 
 impl Recall {
+    /// Keeps nothing: every recall asks the store and the embedder.
     pub fn new(
         settings: RecallSettings,
         store: Arc<dyn MemoryStore>,
         embedder: Arc<dyn Embedder>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { engine: Arc::new(Engine::new(settings, store, embedder, clock)) }
+        let memories = cache::Memories::stored(store.clone());
+        Self { engine: Arc::new(Engine::new(settings, store, memories, embedder, clock)), bus: None }
+    }
+
+    /// Keeps what is asked for again and again, as true as `bus` tells of changes.
+    pub fn remembering(
+        settings: RecallSettings,
+        caches: &CacheSettings,
+        bus: Arc<dyn Bus>,
+        store: Arc<dyn MemoryStore>,
+        embedder: Arc<dyn Embedder>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let memories = cache::Memories::kept(caches, store.clone());
+        let embedder = RememberingEmbedder::over(embedder, caches.embeddings_bytes);
+        Self { engine: Arc::new(Engine::new(settings, store, memories, embedder, clock)), bus: Some(bus) }
+    }
+
+    /// Is to be called with what is about to be written in this process; what it returns is to be dropped when it is.
+    /// So a recall sees what the store shows, also right after the write.
+    pub fn on_write(&self) -> impl Fn(&[MemoryChange]) -> Box<dyn Any + Send> + Send + Sync + use<> {
+        self.engine.memories.on_write()
     }
 }
 
@@ -63,6 +88,9 @@ impl Role for Recall {
             .name("warm-tokenizer".to_owned())
             .spawn(hindsight_rank::warm_tokenizer)
             .map_err(|e| RoleError { role: NAME, reason: format!("no thread for the tokenizer: {e}") })?;
+        if let Some(bus) = &self.bus {
+            self.engine.memories.listen(&**bus, &stop).await;
+        }
         stop.cancelled().await;
         self.engine.receipts.close();
         self.engine.receipts.wait().await;

@@ -1,126 +1,196 @@
-//! The searches of one recall: one per kind, all at once, none longer than the deadline.
+//! The searches of one recall: one per kind and arm, all at once, each with the same deadline of its own, so
+//! that a late one takes nothing from the others. Then the reading of the few that are worth it, by kind.
 
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use hindsight_ports::{
-    EmbedError, Embedder, Encoding, Hit, HitSearch, MemoryStore, Purpose, SparseVector, StoreError,
+    Arm, Candidate, CandidateId, EmbedError, Embedder, Fetched, Purpose, Search, StoreError,
+    store::MOST_NAMES,
 };
-use hindsight_text::bm25;
-use hindsight_types::{ArmReport, MemoryKind, Viewer};
+use hindsight_rank::Query;
+use hindsight_types::{ArmReport, MemoryKind};
 use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::cache::View;
 
 /// Why an arm was dropped, in the words of the receipt.
 const DEADLINE: &str = "deadline";
 
+/// How the reading of the shortlist is called in the reports.
+const FETCH: &str = "fetch";
+
+/// What one arm brought for one kind.
+#[derive(Debug)]
+pub(crate) struct Proposal {
+    pub(crate) kind: MemoryKind,
+    pub(crate) arm: Arm,
+    pub(crate) candidates: Vec<Candidate>,
+}
+
 /// What the searches brought, and how each went.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    pub(crate) hits: Vec<Hit>,
-    pub(crate) arms: Vec<ArmReport>,
+    pub(crate) proposals: Vec<Proposal>,
+    pub(crate) reports: Vec<ArmReport>,
+    /// The embedding of the query; empty when there is none.
+    pub(crate) dense: Vec<f32>,
     /// The first error of the store, for callers who want all or nothing.
     pub(crate) error: Option<StoreError>,
 }
 
-impl Found {
-    /// Whether anything is missing that was to be searched.
-    pub(crate) fn is_degraded(&self) -> bool {
-        self.arms.iter().any(|arm| !arm.dropped.is_empty())
-    }
-
-    /// Whether a whole kind was not searched.
-    pub(crate) fn lost_to_deadline(&self) -> bool {
-        self.arms.iter().any(|arm| arm.dropped == DEADLINE)
-    }
+/// Over what is searched, and until when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reach<'a> {
+    pub(crate) kinds: &'a [MemoryKind],
+    /// Candidates per kind and arm.
+    pub(crate) candidates: usize,
+    pub(crate) until: Instant,
 }
 
-/// A query as it is searched with.
-#[derive(Debug, Default)]
-pub(crate) struct EncodedQuery {
-    encoding: Encoding,
-    /// Why the dense arm is off, when it should be on.
-    dense_dropped: Option<&'static str>,
-}
-
-impl EncodedQuery {
-    /// Nothing in the query can be searched for.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.encoding.dense.is_empty() && self.encoding.sparse.indices.is_empty()
-    }
-
-    fn arm(&self) -> &'static str {
-        match (self.encoding.dense.is_empty(), self.encoding.sparse.indices.is_empty()) {
-            (false, false) => "dense+bm25",
-            (false, true) => "dense",
-            (true, _) => "bm25",
-        }
-    }
-}
-
-/// Words always; meaning unless the embedder fails or takes longer than `patience`.
-pub(crate) async fn encode(embedder: &dyn Embedder, query: &str, patience: Duration) -> EncodedQuery {
-    let (indices, values) = bm25::encode_query(query);
-    let texts = [query.to_owned()];
-    let (dense, dense_dropped) = match timeout(patience, embedder.embed(&texts, Purpose::Query)).await {
-        Ok(Ok(mut vectors)) => (vectors.pop().unwrap_or_default(), None),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "the query could not be embedded; searching by words alone");
-            (Vec::new(), Some(embedder_words(&error)))
-        }
-        Err(_) => {
-            tracing::warn!(?patience, "the embedder took too long; searching by words alone");
-            (Vec::new(), Some("embedder deadline"))
-        }
-    };
-    // A text without words has a zero vector, which is near to nothing.
-    let dense = if dense.iter().any(|x| *x != 0.0) { dense } else { Vec::new() };
-    EncodedQuery { encoding: Encoding { dense, sparse: SparseVector { indices, values } }, dense_dropped }
-}
-
-/// Searches every kind until `until`.
+/// Asks every arm about every kind. The arms that need no embedding do not wait for it; without it, or when it
+/// takes longer than `patience`, only the dense arm is missing.
 pub(crate) async fn search(
-    store: &dyn MemoryStore,
-    viewer: &Viewer,
-    query: &EncodedQuery,
-    kinds: &[MemoryKind],
-    candidates: usize,
-    until: Instant,
+    view: &View<'_>,
+    embedder: &dyn Embedder,
+    query: &Query,
+    patience: Duration,
+    reach: Reach<'_>,
 ) -> Found {
-    let searches = kinds.iter().map(async |&kind| {
-        let search = HitSearch {
-            kind,
-            encoding: query.encoding.clone(),
-            limit: candidates,
-            action_name: None,
-            ids: None,
-        };
-        (kind, timeout_at(until, store.search_hits(viewer, &search)).await)
-    });
+    let rest = arms(query);
+    let others = reach.kinds.iter().flat_map(|kind| rest.iter().map(move |arm| (*kind, arm)));
+    let others = join_all(
+        others.filter(|(kind, arm)| finds(arm, *kind)).map(|(kind, arm)| one(view, reach, kind, arm)),
+    );
+    let dense = async {
+        let embedded = embed(embedder, query, patience).await;
+        let arm = Arm::Dense(embedded.as_ref().map(Clone::clone).unwrap_or_default());
+        let by_kind = reach.kinds.iter().map(|kind| one(view, reach, *kind, &arm));
+        let asked = if is_zero(&arm) { Vec::new() } else { join_all(by_kind).await };
+        (embedded, asked)
+    };
+    let (others, (embedded, asked)) = join(others, dense).await;
+
     let mut found = Found::default();
-    for (kind, result) in join_all(searches).await {
-        let report = |arm: &str, candidates: usize, dropped: &str| ArmReport {
-            kind,
-            arm: arm.to_owned(),
-            candidates: u32::try_from(candidates).unwrap_or(u32::MAX),
-            dropped: dropped.to_owned(),
-        };
-        match result {
-            Ok(Ok(hits)) => {
-                found.arms.push(report(query.arm(), hits.len(), ""));
-                found.hits.extend(hits);
-            }
-            Ok(Err(error)) => {
-                tracing::warn!(%error, kind = kind.as_str(), "a search failed");
-                found.arms.push(report(query.arm(), 0, store_words(&error)));
-                found.error.get_or_insert(error);
-            }
-            Err(_) => found.arms.push(report(query.arm(), 0, DEADLINE)),
-        }
-        if let Some(dropped) = query.dense_dropped {
-            found.arms.push(report("dense", 0, dropped));
-        }
+    match embedded {
+        Ok(vector) => found.dense = vector,
+        Err(why) => found.reports.extend(reach.kinds.iter().map(|kind| report(*kind, "dense", 0, why))),
+    }
+    for answer in asked.into_iter().chain(others) {
+        found.take(answer);
     }
     found
+}
+
+/// Reads the memories of a shortlist; what cannot be read in time is missing and named.
+pub(crate) async fn fetch(
+    view: &View<'_>,
+    shortlist: &[(MemoryKind, CandidateId)],
+    until: Instant,
+    found: &mut Found,
+) -> Vec<Fetched> {
+    let reads = MemoryKind::ALL.iter().map(async |kind| {
+        let ids: Vec<CandidateId> =
+            shortlist.iter().filter(|(of, _)| of == kind).map(|(_, id)| *id).collect();
+        if ids.is_empty() {
+            return (*kind, Ok(Ok(Vec::new())));
+        }
+        (*kind, timeout_at(until, view.fetch(*kind, &ids)).await)
+    });
+    let mut memories = Vec::new();
+    for (kind, read) in join_all(reads).await {
+        match read {
+            Ok(Ok(read)) => memories.extend(read),
+            Ok(Err(error)) => found.lose(kind, FETCH, error),
+            Err(_) => found.reports.push(report(kind, FETCH, 0, DEADLINE)),
+        }
+    }
+    memories
+}
+
+struct Answer {
+    kind: MemoryKind,
+    arm: Arm,
+    result: Result<Result<Vec<Candidate>, StoreError>, tokio::time::error::Elapsed>,
+}
+
+async fn one(view: &View<'_>, reach: Reach<'_>, kind: MemoryKind, arm: &Arm) -> Answer {
+    let search = Search { kind, arm: arm.clone(), limit: reach.candidates, action_name: None, ids: None };
+    let result = timeout_at(reach.until, view.search(&search)).await;
+    Answer { kind, arm: search.arm, result }
+}
+
+impl Found {
+    fn take(&mut self, Answer { kind, arm, result }: Answer) {
+        match result {
+            Ok(Ok(candidates)) => {
+                self.reports.push(report(kind, arm.name(), candidates.len(), ""));
+                self.proposals.push(Proposal { kind, arm, candidates });
+            }
+            Ok(Err(error)) => self.lose(kind, arm.name(), error),
+            Err(_) => self.reports.push(report(kind, arm.name(), 0, DEADLINE)),
+        }
+    }
+
+    fn lose(&mut self, kind: MemoryKind, arm: &str, error: StoreError) {
+        tracing::warn!(%error, kind = kind.as_str(), arm, "a search failed");
+        self.reports.push(report(kind, arm, 0, store_words(&error)));
+        self.error.get_or_insert(error);
+    }
+
+    /// Whether anything is missing that was to be searched.
+    pub(crate) fn is_degraded(&self) -> bool {
+        self.reports.iter().any(|arm| !arm.dropped.is_empty())
+    }
+
+    pub(crate) fn lost_to_deadline(&self) -> bool {
+        self.reports.iter().any(|arm| arm.dropped == DEADLINE)
+    }
+}
+
+/// The arms that need no embedding.
+pub(crate) fn arms(query: &Query) -> Vec<Arm> {
+    let sparse = query.sparse();
+    let names: Vec<String> = query.names().iter().take(MOST_NAMES).cloned().collect();
+    let words = (!sparse.indices.is_empty()).then_some(Arm::Bm25(sparse));
+    let names = (!names.is_empty()).then_some(Arm::Entities(names));
+    words.into_iter().chain(names).chain(query.period().map(Arm::Period)).collect()
+}
+
+/// Whether memories of this kind can be found by this arm at all.
+pub(crate) fn finds(arm: &Arm, kind: MemoryKind) -> bool {
+    let named = matches!(kind, MemoryKind::Fact | MemoryKind::Experience | MemoryKind::Lesson);
+    named || !matches!(arm, Arm::Entities(_))
+}
+
+/// The embedding of a query; otherwise why there is none.
+pub(crate) async fn embed(
+    embedder: &dyn Embedder,
+    query: &Query,
+    patience: Duration,
+) -> Result<Vec<f32>, &'static str> {
+    let texts = [query.embedded().to_owned()];
+    match timeout(patience, embedder.embed(&texts, Purpose::Query)).await {
+        Ok(Ok(mut vectors)) => Ok(vectors.pop().unwrap_or_default()),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the query could not be embedded; searching without its meaning");
+            Err(embedder_words(&error))
+        }
+        Err(_) => {
+            tracing::warn!(?patience, "the embedder took too long; searching without the meaning");
+            Err("embedder deadline")
+        }
+    }
+}
+
+/// A text without words has a zero vector, which is near to nothing.
+pub(crate) fn is_zero(arm: &Arm) -> bool {
+    matches!(arm, Arm::Dense(vector) if vector.iter().all(|x| *x == 0.0))
+}
+
+fn report(kind: MemoryKind, arm: &str, candidates: usize, dropped: &str) -> ArmReport {
+    let candidates = u32::try_from(candidates).unwrap_or(u32::MAX);
+    ArmReport { kind, arm: arm.to_owned(), candidates, dropped: dropped.to_owned() }
 }
 
 /// Without the details, which may name places on disk.

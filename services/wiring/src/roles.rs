@@ -37,6 +37,7 @@ impl RoleName {
     }
 }
 
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longest time between two touches of an open task.
 const TOUCH: Duration = Duration::from_secs(60);
 
@@ -73,8 +74,13 @@ pub fn evaluator(config: &Config, parts: &Parts) -> Arc<dyn Role> {
 }
 
 pub fn compactor(config: &Config, parts: &Parts) -> Arc<dyn Role> {
-    let settings =
-        CompactorSettings { idle_after: config.compactor.idle_after, every: config.compactor.every };
+    let config = &config.compactor;
+    let settings = CompactorSettings {
+        idle_after: config.idle_after,
+        every: config.every,
+        receipts_kept: DAY * u32::try_from(config.receipt_days).unwrap_or(u32::MAX),
+        ..CompactorSettings::default()
+    };
     let Parts { bus, store, vectors, embedder, clock, .. } = parts;
     let role = Compactor::new(
         settings,

@@ -10,9 +10,9 @@ use std::{
 
 use async_trait::async_trait;
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, Fact, FormerVerdicts, Memory, MemoryId, MemoryKind,
-    OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId, TenantId, Timestamp,
-    TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, Fact, Feedback, FormerVerdicts, Memory, MemoryId,
+    MemoryKind, OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId,
+    TenantId, Timestamp, TraceId, Viewer,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -48,6 +48,9 @@ pub enum StoreCall {
     Reevaluation,
     PutReceipt,
     Receipt,
+    PutFeedback,
+    Feedback,
+    ExpireReceipts,
     AppendEvidence,
     Evidence,
     Stats,
@@ -55,16 +58,26 @@ pub enum StoreCall {
 
 impl StoreCall {
     pub fn is_write(self) -> bool {
-        use StoreCall::{
-            AppendEvents, AppendEvidence, ClearOpen, MarkOpen, Prepare, PutEvaluationRecord,
-            PutFormerVerdicts, PutReceipt, PutReevaluation, Upsert,
-        };
-        let upkeep = matches!(self, MarkOpen | ClearOpen | PutFormerVerdicts | PutReevaluation);
-        upkeep
-            || matches!(
-                self,
-                Prepare | AppendEvents | Upsert | PutEvaluationRecord | PutReceipt | AppendEvidence
-            )
+        !matches!(
+            self,
+            Self::Events
+                | Self::IdleTasks
+                | Self::Search
+                | Self::Fetch
+                | Self::SearchHits
+                | Self::Get
+                | Self::List
+                | Self::Experience
+                | Self::EvaluationRecord
+                | Self::UnfinishedEvaluations
+                | Self::JudgedRuns
+                | Self::FormerVerdicts
+                | Self::Reevaluation
+                | Self::Receipt
+                | Self::Feedback
+                | Self::Evidence
+                | Self::Stats
+        )
     }
 }
 
@@ -349,6 +362,23 @@ impl MemoryStore for FaultyStore {
 
     async fn receipt(&self, viewer: &Viewer, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
         self.around(StoreCall::Receipt, self.inner.receipt(viewer, id)).await
+    }
+
+    async fn put_feedback(&self, feedback: &[Feedback]) -> Result<(), StoreError> {
+        self.around(StoreCall::PutFeedback, self.inner.put_feedback(feedback)).await
+    }
+
+    async fn feedback(
+        &self,
+        viewer: &Viewer,
+        receipt: ReceiptId,
+        memories: &[MemoryId],
+    ) -> Result<Vec<Feedback>, StoreError> {
+        self.around(StoreCall::Feedback, self.inner.feedback(viewer, receipt, memories)).await
+    }
+
+    async fn expire_receipts(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.around(StoreCall::ExpireReceipts, self.inner.expire_receipts(before)).await
     }
 
     async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError> {

@@ -8,6 +8,7 @@ mod ledger;
 mod lists;
 mod memories;
 mod merges;
+mod receipts;
 mod searches;
 mod sessions;
 mod tasks;
@@ -18,8 +19,7 @@ pub use events::{
 pub use hits::{arms_score_every_hit, arms_switch_off};
 pub use ledger::{
     evaluations_are_replaced_and_listed, evidence_is_append_only, former_verdicts_are_kept,
-    judged_runs_are_found_for_upkeep, lesson_counts_follow_the_ledger, receipts_are_kept,
-    reevaluations_are_kept,
+    judged_runs_are_found_for_upkeep, lesson_counts_follow_the_ledger, reevaluations_are_kept,
 };
 pub use lists::{
     lists_are_newest_first, pages_cover_equal_times, pages_survive_writes, tokens_fit_one_list_only,
@@ -32,6 +32,7 @@ pub use merges::{
     concurrent_writers_lose_nothing, patterns_merge_across_runs, promoted_lessons_stay_promoted,
     sources_are_bounded,
 };
+pub use receipts::{receipts_are_kept, receipts_expire, the_last_word_on_a_memory_counts};
 pub use searches::{
     an_empty_arm_finds_nothing, candidates_are_best_first, candidates_come_with_their_vectors,
     each_arm_finds_its_own, names_are_found_however_they_are_written, obsolete_facts_are_not_found,
@@ -54,7 +55,7 @@ macro_rules! memory_store_suite {
             former_verdicts_are_kept judged_runs_are_found_for_upkeep large_events lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced
             facts_of_a_session_are_found_around_a_time newer_facts_stay memories_stay_in_their_scope obsolete_facts_are_not_found open_tasks_are_found_when_idle pages_cover_equal_times
             pages_survive_writes patterns_merge_across_runs promoted_lessons_stay_promoted receipts_are_kept
-            reevaluations_are_kept
+            receipts_expire reevaluations_are_kept the_last_word_on_a_memory_counts
             searches_are_narrowed searches_stay_in_their_scope sources_are_bounded
             statistics_count_what_is_visible tenants_may_use_the_same_ids tokens_fit_one_list_only
             unusable_searches_are_refused

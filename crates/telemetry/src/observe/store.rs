@@ -6,9 +6,9 @@ use hindsight_ports::{
     PageRequest, Search, StoreError, StoreStats,
 };
 use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Experience, Fact, FormerVerdicts, Memory, MemoryId, MemoryKind,
-    OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId, TenantId, Timestamp,
-    TraceId, Viewer,
+    EvaluationRecord, Event, Evidence, Experience, Fact, Feedback, FormerVerdicts, Memory, MemoryId,
+    MemoryKind, OpenTask, Period, Receipt, ReceiptId, Reevaluation, ReevaluationId, Scope, SessionId,
+    TenantId, Timestamp, TraceId, Viewer,
 };
 use tracing::{Instrument as _, Span};
 
@@ -250,6 +250,25 @@ impl MemoryStore for Observed {
 
     async fn receipt(&self, viewer: &Viewer, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
         self.call("receipt", "receipts").make_counting(self.inner.receipt(viewer, id), found).await
+    }
+
+    async fn put_feedback(&self, feedback: &[Feedback]) -> Result<(), StoreError> {
+        let call = self.call("put_feedback", "receipts").writes(feedback.len());
+        call.make(self.inner.put_feedback(feedback)).await
+    }
+
+    async fn feedback(
+        &self,
+        viewer: &Viewer,
+        receipt: ReceiptId,
+        memories: &[MemoryId],
+    ) -> Result<Vec<Feedback>, StoreError> {
+        let call = self.inner.feedback(viewer, receipt, memories);
+        self.call("feedback", "receipts").make_counting(call, |found| Some(found.len())).await
+    }
+
+    async fn expire_receipts(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.call("expire_receipts", "receipts").make(self.inner.expire_receipts(before)).await
     }
 
     async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError> {

@@ -26,7 +26,7 @@ async fn nothing_is_ended_while_events_wait() {
     let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
     let store = Arc::new(Store::new(backend, StoreOptions::default()));
     store.prepare(&EmbedderId { model: "none".into(), dimension: 4 }).await.unwrap();
-    let settings = CompactorSettings { idle_after: Duration::from_secs(100), every: Duration::from_secs(1) };
+    let settings = CompactorSettings { idle_after: Duration::from_secs(100), ..CompactorSettings::default() };
     let idle = Idle { settings, bus: bus.clone(), store: store.clone(), clock: clock.clone() };
 
     let (tenant, trace) = (samples::tenant("acme"), samples::trace("left"));

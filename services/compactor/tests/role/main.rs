@@ -3,5 +3,6 @@
 
 mod idle;
 mod letters;
+mod receipts;
 mod reembed;
 mod support;

@@ -99,8 +99,13 @@ impl House {
     }
 
     pub(crate) fn compactor(&self) -> Arc<Compactor> {
-        let settings =
-            CompactorSettings { idle_after: Duration::from_secs(100), every: Duration::from_millis(20) };
+        let (soon, kept) = (Duration::from_millis(20), Duration::from_secs(1_000));
+        let settings = CompactorSettings {
+            idle_after: Duration::from_secs(100),
+            every: soon,
+            receipts_kept: kept,
+            expire_every: soon,
+        };
         Arc::new(Compactor::new(
             settings,
             self.bus.clone(),

@@ -10,6 +10,7 @@ use std::{
 use hindsight_codec::memory_to_proto;
 use hindsight_ports::{
     Arm, Candidate, CandidateId, Encoding, Fetched, MemoryStore, Search, SparseVector, StoreError,
+    store::MOST_NAMES,
 };
 use hindsight_text::entity_key;
 use hindsight_types::{Memory, MemoryKind, Period, Timestamp, Viewer};
@@ -17,7 +18,6 @@ use prost::Message as _;
 
 /// The most that the store gives at once; what asks for more is left to it to refuse.
 const LARGEST: usize = 1_000;
-const NAMES: usize = 64;
 /// Searches for words that are remembered.
 const WORDS: usize = 16;
 
@@ -116,7 +116,7 @@ impl Snapshot {
     }
 
     fn named(&self, names: &[String], limit: usize) -> Option<Vec<Candidate>> {
-        if names.len() > NAMES {
+        if names.len() > MOST_NAMES {
             return None;
         }
         let keys: HashSet<String> = names.iter().flat_map(|name| [entity_key(name), name.clone()]).collect();

@@ -1,5 +1,6 @@
 //! The gRPC services of the role.
 
+mod explain;
 mod memory;
 mod recall;
 
@@ -15,6 +16,12 @@ use crate::NAME;
 fn reader<T>(request: &Request<T>) -> Result<Caller, Status> {
     let caller = caller(request)?;
     caller.require(Permission::Read)?;
+    Ok(caller)
+}
+
+fn writer<T>(request: &Request<T>) -> Result<Caller, Status> {
+    let caller = caller(request)?;
+    caller.require(Permission::Write)?;
     Ok(caller)
 }
 

@@ -1,19 +1,21 @@
 use std::sync::Arc;
 
 use hindsight_api::{deadline, status};
-use hindsight_codec::{arm_to_proto, factors_to_proto, memory_to_proto, receipt_to_proto};
+use hindsight_codec::{arm_to_proto, factors_to_proto, feedback_to_proto, memory_to_proto, receipt_to_proto};
 use hindsight_proto::recall::v1::{
     ExplainRecallRequest, ExplainRecallResponse, RecallRequest, RecallResponse, RecalledMemory,
+    ReportOutcomeRequest, ReportOutcomeResponse,
     recall_service_server::RecallService,
 };
-use hindsight_types::ReceiptId;
+use hindsight_types::{Invalid, MemoryId, ReceiptId};
 use tonic::{Request, Response, Status};
 
-use super::{invalid, reader, store};
+use super::{explain::expected as expected_to_proto, invalid, reader, store, writer};
 use crate::{
     NAME,
     ask::{Ask, viewer},
     engine::{Answer, Engine},
+    report::Report,
 };
 
 pub(crate) struct Recalls(pub(crate) Arc<Engine>);
@@ -28,17 +30,44 @@ impl RecallService for Recalls {
         Ok(Response::new(response(answer)))
     }
 
+    async fn report_outcome(
+        &self,
+        request: Request<ReportOutcomeRequest>,
+    ) -> Result<Response<ReportOutcomeResponse>, Status> {
+        let caller = writer(&request)?;
+        let mut request = request.into_inner();
+        let viewer = viewer(caller.tenant, std::mem::take(&mut request.user)).map_err(invalid)?;
+        let report = Report::new(request).map_err(invalid)?;
+        let reported = self.0.report(&viewer, report).await?;
+        Ok(Response::new(ReportOutcomeResponse {
+            feedback: reported.feedback.iter().map(feedback_to_proto).collect(),
+            evidence: u32::try_from(reported.evidence).unwrap_or(u32::MAX),
+        }))
+    }
+
     async fn explain_recall(
         &self,
         request: Request<ExplainRecallRequest>,
     ) -> Result<Response<ExplainRecallResponse>, Status> {
         let caller = reader(&request)?;
-        let ExplainRecallRequest { receipt_id, user } = request.into_inner();
+        let ExplainRecallRequest { receipt_id, user, expect } = request.into_inner();
         let viewer = viewer(caller.tenant, user).map_err(invalid)?;
         let id = ReceiptId::parse(&receipt_id).map_err(invalid)?;
+        let expect = (!expect.is_empty()).then(|| MemoryId::parse(&expect)).transpose();
+        let expect = expect.map_err(|e| invalid(Invalid::new("expect", e.to_string())))?;
         let receipt = self.0.store.receipt(&viewer, id).await.map_err(store)?;
         let receipt = receipt.ok_or_else(|| status::not_found(NAME, "receipt", id))?;
-        Ok(Response::new(ExplainRecallResponse { receipt: Some(receipt_to_proto(&receipt)) }))
+        let expected = match expect {
+            Some(expect) => Some(self.0.expect(&viewer, &receipt, expect).await.map_err(store)?),
+            None => None,
+        };
+        let mut message = receipt_to_proto(&receipt);
+        let feedback = self.0.feedback(&viewer, &receipt).await.map_err(store)?;
+        message.feedback = feedback.iter().map(feedback_to_proto).collect();
+        Ok(Response::new(ExplainRecallResponse {
+            receipt: Some(message),
+            expected: expected.as_ref().map(expected_to_proto),
+        }))
     }
 }
 

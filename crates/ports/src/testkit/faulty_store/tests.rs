@@ -116,6 +116,15 @@ impl MemoryStore for Counting {
     async fn receipt(&self, _: &Viewer, _: ReceiptId) -> Result<Option<Receipt>, StoreError> {
         self.done()
     }
+    async fn put_feedback(&self, _: &[Feedback]) -> Result<(), StoreError> {
+        self.done()
+    }
+    async fn feedback(&self, _: &Viewer, _: ReceiptId, _: &[MemoryId]) -> Result<Vec<Feedback>, StoreError> {
+        self.done()
+    }
+    async fn expire_receipts(&self, _: Timestamp) -> Result<u64, StoreError> {
+        self.done()
+    }
     async fn append_evidence(&self, _: &[Evidence]) -> Result<(), StoreError> {
         self.done()
     }

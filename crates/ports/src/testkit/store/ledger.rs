@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use hindsight_types::{
-    Evaluation, EvaluationRecord, EvaluationState, FormerVerdicts, JudgeChoice, Memory, ReceiptId,
-    Reevaluation, ReevaluationId, ReevaluationState, ReevaluationTarget, Verdict, Viewer,
+    Evaluation, EvaluationRecord, EvaluationState, FormerVerdicts, JudgeChoice, Memory, Reevaluation,
+    ReevaluationId, ReevaluationState, ReevaluationTarget, Verdict, Viewer,
 };
 use tokio::task::JoinSet;
 
@@ -10,8 +10,7 @@ use super::merges::stored_lesson;
 use crate::{
     MemoryStore, PageRequest,
     testkit::samples::{
-        self, encoded, evaluation_record, evidence, lesson, private, receipt, shared, tenant, time, trace,
-        user,
+        self, encoded, evaluation_record, evidence, lesson, private, shared, tenant, time, trace, user,
     },
 };
 
@@ -134,17 +133,6 @@ pub async fn reevaluations_are_kept(store: Arc<dyn MemoryStore>) {
     let stranger = Viewer::of_tenant(samples::tenant("reevaluations 2"));
     assert_eq!(store.reevaluation(&stranger, job.id).await.unwrap(), None);
     assert_eq!(store.judged_runs(&viewer.tenant, "", &PageRequest::default()).await.unwrap().items, []);
-}
-
-pub async fn receipts_are_kept(store: Arc<dyn MemoryStore>) {
-    let tenant = tenant("receipts");
-    let receipt = receipt(&private(&tenant, "anna"));
-    store.put_receipt(&receipt).await.unwrap();
-    let viewer = Viewer::of_tenant(tenant);
-    let anna = viewer.clone().with_user(Some(user("anna")));
-    assert_eq!(store.receipt(&anna, receipt.id).await.unwrap().as_ref(), Some(&receipt));
-    assert_eq!(store.receipt(&anna, ReceiptId::generate()).await.unwrap(), None);
-    assert_eq!(store.receipt(&viewer, receipt.id).await.unwrap(), None);
 }
 
 pub async fn evidence_is_append_only(store: Arc<dyn MemoryStore>) {
