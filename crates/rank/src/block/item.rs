@@ -1,39 +1,49 @@
-//! One memory as lines of the block: what, why, how sure, how old, from where.
+//! One memory as an entry: what, why, how sure, how old, from where.
 
-use std::collections::BTreeSet;
-
-use hindsight_text::{Kind, tokenize};
 use hindsight_types::{
-    Environment, Experience, Fact, FactStatus, FailurePattern, Lesson, Memory, ScoreFactors, Stage,
-    StepMemory,
+    Attachment, Environment, Experience, Fact, FactStatus, FailurePattern, Lesson, Memory, OutcomeStatus,
+    ScoreFactors, Stage, StepMemory, Timestamp,
 };
 
-use super::{Labels, code, quote, run};
-use crate::{Request, factors, similarity::read};
+use super::{
+    Language, calls,
+    entry::{Entry, StepLine, Steps, Value},
+    quote,
+    run::{self, BRIEF, DEPTHS, Depth},
+    why::why,
+    words::Key,
+};
+use crate::{Request, factors};
 
 /// Characters of a text that is the substance of an item.
-const LONG: usize = 600;
+pub(super) const LONG: usize = 600;
 /// Characters of a supporting text.
-const SHORT: usize = 200;
+pub(super) const SHORT: usize = 200;
 /// Characters of a name or id.
-const NAME: usize = 64;
-/// Words named in the reason.
-const SHARED_WORDS: usize = 6;
+pub(super) const NAME: usize = 64;
+/// Sources and replaced statements named.
+const NAMED: usize = 3;
 
 pub(crate) struct Item<'a> {
     memory: &'a Memory,
     factors: &'a ScoreFactors,
+    /// Older statements that it replaces.
+    replaced: &'a [&'a Memory],
     request: &'a Request<'a>,
-    labels: &'static Labels,
+    language: Language,
     why: String,
 }
 
 impl<'a> Item<'a> {
-    pub(crate) fn new(memory: &'a Memory, factors: &'a ScoreFactors, request: &'a Request<'a>) -> Self {
-        let labels = Labels::of(request.query);
-        let shared = shared_words(request.query, &read(&memory.indexed_text()));
-        let why = format!("{}; {}", labels.shares(&shared), labels.similarity(factors.similarity));
-        Self { memory, factors, request, labels, why }
+    pub(crate) fn new(
+        memory: &'a Memory,
+        factors: &'a ScoreFactors,
+        replaced: &'a [&'a Memory],
+        request: &'a Request<'a>,
+    ) -> Self {
+        let language = request.style.language.unwrap_or_else(|| Language::of(request.query));
+        let why = why(memory, factors, request.query, language);
+        Self { memory, factors, replaced, request, language, why }
     }
 
     /// Why the memory was chosen, in words.
@@ -41,159 +51,162 @@ impl<'a> Item<'a> {
         self.why.clone()
     }
 
-    pub(crate) fn detailed(&self) -> String {
-        self.render(true)
-    }
-
-    pub(crate) fn brief(&self) -> String {
-        self.render(false)
-    }
-
-    fn render(&self, detailed: bool) -> String {
-        let mut lines = Lines { labels: self.labels, text: String::new() };
-        let (title, source) = match self.memory {
-            Memory::Fact(m) => self.fact(m, &mut lines),
-            Memory::Experience(m) => self.experience(m, detailed, &mut lines),
-            Memory::Lesson(m) => self.lesson(m, &mut lines),
-            Memory::FailurePattern(m) => self.failure(m, &mut lines),
-            Memory::Step(m) => self.step(m, &mut lines),
+    /// What may be shown, the richest first. A run loses whole steps from one form to the next.
+    pub(super) fn forms(&self, detailed: bool) -> impl Iterator<Item = Entry> {
+        let depths = match self.memory {
+            Memory::Experience(_) if detailed => &DEPTHS[..],
+            _ => &DEPTHS[BRIEF..],
         };
-        lines.add(self.labels.why, &self.why);
-        let sure = self.factors.reliability * self.factors.trust;
-        let age = self.labels.age(factors::age_days(self.memory, self.request.now));
-        let Labels { sure: sure_label, from, .. } = self.labels;
-        format!("{title} · {age} · {sure_label} {sure:.2} · {from} {source}\n{}", lines.text)
+        depths.iter().map(|depth| self.entry(depth))
     }
 
-    fn fact(&self, fact: &Fact, lines: &mut Lines) -> (String, String) {
-        lines.add(self.labels.what, &quote(&fact.content, LONG));
-        lines.add(self.labels.date, &fact.occurred_at.strftime("%Y-%m-%d").to_string());
-        let settled = fact.status == FactStatus::Resolved;
-        let title = if settled {
-            format!("{} ({})", self.labels.fact, self.labels.settled)
-        } else {
-            self.labels.fact.to_owned()
+    fn entry(&self, depth: &Depth) -> Entry {
+        let confidence = self.factors.reliability * self.factors.trust;
+        let mut entry = Entry {
+            kind: self.memory.kind(),
+            title: "",
+            intent: String::new(),
+            notes: Vec::new(),
+            age: self.language.age(factors::age_days(self.memory, self.request.now)),
+            confidence: if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 },
+            speaker: String::new(),
+            sources: Vec::new(),
+            lines: Vec::new(),
         };
+        match self.memory {
+            Memory::Fact(m) => self.fact(m, &mut entry),
+            Memory::Experience(m) => self.experience(m, depth, &mut entry),
+            Memory::Lesson(m) => self.lesson(m, &mut entry),
+            Memory::FailurePattern(m) => self.failure(m, &mut entry),
+            Memory::Step(m) => self.step(m, &mut entry),
+        }
+        let replaced = self.replaced.iter().take(NAMED).map(|older| {
+            let age = date(factors::supported_at(older));
+            self.language.in_brackets(&quote(&older.text(), SHORT), &age)
+        });
+        entry.texts(Key::Replaces, replaced.collect());
+        entry.text(Key::Why, self.why.clone());
+        entry
+    }
+
+    fn fact(&self, fact: &Fact, entry: &mut Entry) {
+        let l = self.language;
+        entry.title = l.pick("Fact", "事实");
+        entry.age = l.in_brackets(&entry.age, &date(fact.occurred_at));
+        entry.intent = quote(&fact.intent, NAME);
+        entry.notes.extend(l.fact_type(fact.fact_type).map(str::to_owned));
+        match fact.status {
+            FactStatus::Open => (),
+            FactStatus::Resolved => entry.notes.push(l.pick("settled", "已了结").to_owned()),
+            FactStatus::Obsolete => entry.notes.push(l.pick("no longer holds", "已失效").to_owned()),
+        }
+        entry.notes.extend(fact.expires_at.map(|end| l.until(&date(end))));
         let user = fact.scope.user().map_or("", |u| u.as_str());
-        let speaker = if fact.speaker.trim().is_empty() { user } else { &fact.speaker };
-        let session =
-            fact.session.as_ref().map(|s| format!(", {}", code(s.as_str(), NAME))).unwrap_or_default();
-        (title, format!("{}{session}", code(speaker, NAME)))
+        entry.speaker = quote(if fact.speaker.trim().is_empty() { user } else { &fact.speaker }, NAME);
+        entry.sources = sources(fact.session.iter().map(|s| s.as_str()));
+        entry.text(Key::What, quote(&fact.content, LONG));
+        entry.texts(Key::Attached, fact.attachments.iter().map(|a| self.attached(a)).collect());
     }
 
-    fn experience(&self, experience: &Experience, detailed: bool, lines: &mut Lines) -> (String, String) {
-        let evidence = factors::best_evidence(experience).map(|e| format!(", {}", self.labels.evidence(e)));
-        let title = format!(
-            "{} ({}{})",
-            self.labels.experience,
-            self.labels.outcome(experience.evaluation.outcome),
-            evidence.unwrap_or_default()
-        );
-        run::lines(experience, detailed, lines);
-        self.environment(&experience.trajectory.environment, lines);
-        (title, code(experience.trajectory.trace_id.as_str(), NAME))
+    fn attached(&self, attachment: &Attachment) -> String {
+        let Attachment { uri, media_type, caption } = attachment;
+        let (mut shown, media_type) = (quote(caption, SHORT), quote(media_type, NAME));
+        if !media_type.is_empty() {
+            shown = self.language.in_brackets(&shown, &media_type);
+        }
+        format!("{shown} {}", quote(uri, LONG)).trim().to_owned()
     }
 
-    fn lesson(&self, lesson: &Lesson, lines: &mut Lines) -> (String, String) {
-        let l = self.labels;
-        lines.add(l.situation, &quote(&lesson.situation, LONG));
-        lines.add(l.advice, &quote(&lesson.advice, LONG));
+    fn experience(&self, experience: &Experience, depth: &Depth, entry: &mut Entry) {
+        let l = self.language;
+        let outcome = experience.evaluation.outcome;
+        if outcome == OutcomeStatus::Failure {
+            entry.title = l.pick("Failed attempt", "失败的尝试");
+        } else {
+            entry.title = l.pick("Experience", "经验");
+            entry.notes.push(l.outcome(outcome).to_owned());
+        }
+        let evidence = factors::best_evidence(experience);
+        entry.notes.extend(evidence.map(|e| l.evidence(e).to_owned()));
+        entry.sources = sources([experience.trajectory.trace_id.as_str()].into_iter());
+        run::describe(experience, depth, l, entry);
+        let mut cautions = run::cautions(experience, l);
+        cautions.extend(self.elsewhere(&experience.trajectory.environment));
+        entry.texts(Key::Caution, cautions);
+    }
+
+    fn lesson(&self, lesson: &Lesson, entry: &mut Entry) {
+        let l = self.language;
+        entry.title = l.pick("Lesson", "教训");
+        match lesson.stage {
+            Stage::Candidate => entry.notes.push(l.pick("not proven yet", "尚未验证").to_owned()),
+            Stage::Canary => entry.notes.push(l.pick("on trial", "试用中").to_owned()),
+            Stage::Active => (),
+            Stage::Retired => entry.notes.push(l.pick("withdrawn", "已撤回").to_owned()),
+        }
+        if lesson.supported.saturating_add(lesson.refuted) > 1 {
+            entry.notes.push(l.held(lesson.supported, lesson.refuted));
+        }
+        entry.sources = sources(lesson.sources.iter().map(|s| s.as_str()));
+        entry.text(Key::When, quote(&lesson.situation, LONG));
+        entry.text(Key::Do, quote(&lesson.advice, LONG));
+        entry.text(Key::Applies, quote(&lesson.applicability, SHORT));
+        entry.text(Key::Basis, self.basis(lesson));
+        entry.text(Key::Result, quote(&lesson.result, SHORT));
+        entry.texts(Key::Caution, self.elsewhere(&lesson.environment).into_iter().collect());
+    }
+
+    /// What the advice rests on. What was chosen is left out when the advice already says it.
+    fn basis(&self, lesson: &Lesson) -> String {
         let basis = &lesson.basis;
-        if !basis.chosen.is_empty() {
-            let rejected = basis.rejected.join(", ");
-            let mut text = quote(&basis.chosen, SHORT);
-            for (word, part) in [(l.instead_of, &rejected), (l.because, &basis.rationale)] {
-                if !part.is_empty() {
-                    text.push_str(&format!(" {word} {}", quote(part, SHORT)));
-                }
-            }
-            lines.add(l.basis, &text);
-        }
-        lines.add(l.result, &quote(&lesson.result, SHORT));
-        self.environment(&lesson.environment, lines);
-        let unproven = matches!(lesson.stage, Stage::Candidate | Stage::Canary);
-        let title = if unproven { format!("{} ({})", l.lesson, l.unproven) } else { l.lesson.to_owned() };
-        (title, sources(lesson.sources.iter().map(|s| s.as_str())))
+        let chosen = Some(quote(&basis.chosen, SHORT)).filter(|_| !lesson.advice.contains(&basis.chosen));
+        let reason =
+            self.language.reason(&quote(&basis.rejected.join(", "), SHORT), &quote(&basis.rationale, SHORT));
+        let parts = [chosen.unwrap_or_default(), reason];
+        let told: Vec<&str> = parts.iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
+        told.join(self.language.comma())
     }
 
-    fn failure(&self, pattern: &FailurePattern, lines: &mut Lines) -> (String, String) {
-        let l = self.labels;
-        lines.add(l.what, &code(&pattern.action_name, NAME));
-        lines.add(l.error, &quote(&pattern.example, SHORT));
-        lines.add(l.arguments, &quote(&pattern.action_detail, SHORT));
-        lines.add(l.cause, &quote(&pattern.cause, SHORT));
-        lines.add(l.instead, &quote(&pattern.suggestion, LONG));
-        self.environment(&pattern.environment, lines);
-        let title = format!("{} ({})", l.failure, l.seen(pattern.sources.len()));
-        (title, sources(pattern.sources.iter().map(|s| s.as_str())))
+    fn failure(&self, pattern: &FailurePattern, entry: &mut Entry) {
+        let l = self.language;
+        entry.title = l.pick("Known failure", "已知故障");
+        entry.notes.push(l.seen(pattern.sources.len()));
+        entry.sources = sources(pattern.sources.iter().map(|s| s.as_str()));
+        entry.text(Key::Tool, quote(&pattern.action_name, NAME));
+        entry.text(Key::Arguments, quote(&calls::plain(&pattern.action_detail), SHORT));
+        entry.text(Key::Error, quote(&pattern.example, SHORT));
+        entry.text(Key::Cause, quote(&pattern.cause, SHORT));
+        entry.text(Key::Instead, quote(&pattern.suggestion, LONG));
+        entry.texts(Key::Caution, self.elsewhere(&pattern.environment).into_iter().collect());
     }
 
-    fn step(&self, step: &StepMemory, lines: &mut Lines) -> (String, String) {
-        lines
-            .add(self.labels.what, &format!("{} {}", code(&step.action_name, NAME), quote(&step.text, LONG)));
-        let title = format!(
-            "{} ({}, {})",
-            self.labels.step,
-            self.labels.step_label(step.label),
-            self.labels.outcome(step.outcome)
-        );
-        (title, format!("{} #{}", code(step.trace_id.as_str(), NAME), step.step_index))
+    fn step(&self, step: &StepMemory, entry: &mut Entry) {
+        let l = self.language;
+        entry.title = l.pick("Step of a run", "运行步骤");
+        let told = [l.verdict(step.label), l.pick("run: ", "运行："), l.outcome(step.outcome)];
+        entry.notes = vec![told[0].to_owned(), told[1..].concat()];
+        entry.sources = sources([step.trace_id.as_str()].into_iter());
+        let line = StepLine {
+            index: step.step_index,
+            tool: quote(&step.action_name, NAME),
+            input: quote(&step.text, LONG),
+            ..StepLine::default()
+        };
+        entry.lines.push((Key::What, Value::Steps(Steps { shown: vec![line], left_out: 0, gap: 1 })));
     }
 
-    fn environment(&self, there: &Environment, lines: &mut Lines) {
-        if factors::is_elsewhere(self.memory, self.request.environment) {
-            let tags = |e: &Environment| quote(&e.tags.join(", "), SHORT);
-            let caution = self.labels.elsewhere(&tags(there), &tags(self.request.environment));
-            lines.add(self.labels.caution, &caution);
-        }
+    fn elsewhere(&self, there: &Environment) -> Option<String> {
+        let tags = |e: &Environment| quote(&e.tags.join(", "), SHORT);
+        factors::is_elsewhere(self.memory, self.request.environment)
+            .then(|| self.language.elsewhere(&tags(there), &tags(self.request.environment)))
     }
 }
 
-/// The latest three.
-fn sources<'a>(traces: impl DoubleEndedIterator<Item = &'a str>) -> String {
-    let latest: Vec<String> = traces.rev().take(3).map(|t| code(t, NAME)).collect();
-    if latest.is_empty() { "?".to_owned() } else { latest.join(", ") }
+/// The latest few.
+fn sources<'a>(ids: impl DoubleEndedIterator<Item = &'a str>) -> Vec<String> {
+    ids.rev().take(NAMED).map(|id| quote(id, NAME)).collect()
 }
 
-/// Lines of one item. Every one begins with a label of ours.
-pub(crate) struct Lines {
-    pub(crate) labels: &'static Labels,
-    text: String,
-}
-
-impl Lines {
-    /// `- label: text`; nothing when there is no text.
-    pub(crate) fn add(&mut self, label: &str, text: &str) {
-        if !text.is_empty() {
-            self.text.push_str(&format!("- {label}{}{text}\n", self.labels.colon));
-        }
-    }
-
-    /// `- label:`, with `points` below it; nothing without points.
-    pub(crate) fn list(&mut self, label: &str, points: &[String]) {
-        if !points.is_empty() {
-            self.text.push_str(&format!("- {label}{}\n", self.labels.colon.trim_end()));
-            points.iter().for_each(|point| self.text.push_str(&format!("  {point}\n")));
-        }
-    }
-}
-
-/// The words of the query that the memory holds, as the query writes them.
-fn shared_words(query: &str, memory: &BTreeSet<String>) -> Vec<String> {
-    let mut words = Vec::new();
-    for chunk in query.split_whitespace() {
-        let tokens = tokenize(chunk);
-        let unspaced = |kind| matches!(kind, Kind::Han | Kind::Bigram);
-        let (han, spaced): (Vec<_>, Vec<_>) = tokens.into_iter().partition(|t| unspaced(t.kind));
-        let trimmed = chunk.trim_matches(|c: char| !c.is_alphanumeric());
-        if han.is_empty() && spaced.iter().any(|t| memory.contains(&t.text)) {
-            words.push(quote(trimmed, NAME));
-        }
-        let han = han.into_iter().filter(|t| t.kind == Kind::Han && memory.contains(&t.text));
-        words.extend(han.map(|t| quote(&t.text, NAME)));
-    }
-    let mut seen = BTreeSet::new();
-    words.retain(|w| !w.is_empty() && seen.insert(w.to_lowercase()));
-    words.truncate(SHARED_WORDS);
-    words
+fn date(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d").to_string()
 }

@@ -1,92 +1,153 @@
 //! A judged run in two layers: what came of it, then the steps to follow and those to avoid.
 
-use hindsight_types::{ActionType, Experience, OutcomeStatus, Step, StepEvaluation};
+use std::collections::BTreeSet;
 
-use super::{Labels, code, item::Lines, quote};
-use crate::experience::{dead_ends, path};
+use hindsight_text::{overlap, token_set};
+use hindsight_types::{ActionType, Experience, OutcomeStatus, Step, StepEvaluation, StepLabel};
 
-const TEXT: usize = 600;
-/// Characters of a step's arguments, result or reason.
-const DETAIL: usize = 120;
-const NAME: usize = 64;
-/// Most steps of a path; the middle of a longer one is left out.
-const PATH_STEPS: usize = 12;
-const DEAD_ENDS: usize = 4;
+use super::{
+    Language, calls,
+    entry::{Entry, StepLine, Steps},
+    item::{LONG, NAME},
+    quote,
+    words::Key,
+};
+use crate::experience::{attempts, dead_ends, path};
 
-pub(crate) fn lines(experience: &Experience, detailed: bool, lines: &mut Lines) {
-    let labels = lines.labels;
+/// How much is told of a run.
+pub(super) struct Depth {
+    /// Most steps of a path; the middle of a longer one is left out.
+    steps: usize,
+    dead_ends: usize,
+    /// Characters of what a step did.
+    input: usize,
+    /// Characters of what came back or of a reason. 0: not told.
+    detail: usize,
+}
+
+/// The richest first.
+pub(super) const DEPTHS: [Depth; 6] = [
+    Depth { steps: 12, dead_ends: 4, input: 200, detail: 120 },
+    Depth { steps: 8, dead_ends: 3, input: 160, detail: 100 },
+    Depth { steps: 5, dead_ends: 2, input: 120, detail: 80 },
+    Depth { steps: 3, dead_ends: 1, input: 120, detail: 80 },
+    Depth { steps: 4, dead_ends: 1, input: 60, detail: 0 },
+    Depth { steps: 0, dead_ends: 0, input: 0, detail: 0 },
+];
+
+/// The first of `DEPTHS` that is a summary rather than a path to follow.
+pub(super) const BRIEF: usize = 4;
+
+/// Characters of a summary.
+const SUMMARY: usize = 400;
+/// A summary whose words are to this share those of the run itself adds nothing to its steps.
+const RETOLD: f32 = 0.8;
+/// Contradictions told.
+const CONTRADICTIONS: usize = 2;
+/// Below this an outcome is called uncertain.
+const UNCERTAIN: f32 = 0.5;
+
+pub(super) fn describe(experience: &Experience, depth: &Depth, language: Language, entry: &mut Entry) {
     let trajectory = &experience.trajectory;
-    let outcome = experience.evaluation.outcome;
-    lines.add(labels.task, &quote(&trajectory.task_description, TEXT / 2));
-    lines.add(labels.result, &result(experience));
-    if outcome == OutcomeStatus::Failure {
-        lines.add(labels.caution, labels.failed_run);
+    entry.text(Key::Task, quote(&trajectory.task_description, LONG / 2));
+    let conclusion = &trajectory.outcome.conclusion;
+    entry.text(Key::Result, quote(conclusion, LONG));
+    let summary = &experience.evaluation.summary;
+    if conclusion.trim().is_empty() || !is_retold(summary, experience) {
+        entry.text(Key::Summary, quote(summary, SUMMARY));
     }
-    if let Some(contradiction) = experience.evaluation.contradictions.first() {
-        lines.add(labels.caution, &quote(contradiction, DETAIL));
+    if experience.evaluation.outcome == OutcomeStatus::Failure {
+        let tried = attempts(experience);
+        let line = |(step, verdict): &(&Step, &StepEvaluation)| match verdict.label {
+            StepLabel::Necessary => done(step, depth),
+            _ => in_vain(step, verdict, depth, language),
+        };
+        entry.steps(Key::Tried, some(&tried, depth.steps, line));
+        return;
     }
-    if detailed {
-        let followable = outcome != OutcomeStatus::Failure;
-        let label = if followable { labels.path } else { labels.tried };
-        lines.list(label, &path_lines(&path(experience), labels));
-        lines.list(labels.dead_ends, &dead_end_lines(&dead_ends(experience), labels));
+    let key = if experience.evaluation.outcome == OutcomeStatus::Unknown { Key::Done } else { Key::Path };
+    let mut steps = path(experience);
+    // What the run concluded is its result.
+    if steps.last().is_some_and(|last| states_conclusion(last, experience)) {
+        steps.pop();
+    }
+    entry.steps(key, some(&steps, depth.steps, |step| done(step, depth)));
+    let line = |(step, verdict): &(&Step, &StepEvaluation)| in_vain(step, verdict, depth, language);
+    entry.steps(Key::DeadEnds, some(&dead_ends(experience), depth.dead_ends, line));
+}
+
+pub(super) fn cautions(experience: &Experience, language: Language) -> Vec<String> {
+    let evaluation = &experience.evaluation;
+    let mut cautions = Vec::new();
+    if evaluation.outcome != OutcomeStatus::Unknown && evaluation.outcome_confidence < UNCERTAIN {
+        cautions.push(language.unsure_outcome(evaluation.outcome_confidence));
+    }
+    let told = evaluation.contradictions.iter().take(CONTRADICTIONS);
+    cautions.extend(told.map(|c| language.contradicted(&quote(c, SUMMARY / 2))));
+    cautions
+}
+
+fn states_conclusion(step: &Step, experience: &Experience) -> bool {
+    let trajectory = &experience.trajectory;
+    let is_last = trajectory.steps.iter().all(|s| s.step_index <= step.step_index);
+    is_last
+        && step.action_type == ActionType::LlmReasoning
+        && !trajectory.outcome.conclusion.trim().is_empty()
+}
+
+/// True for a summary that strings together pieces of the run.
+fn is_retold(summary: &str, experience: &Experience) -> bool {
+    let trajectory = &experience.trajectory;
+    let mut run: BTreeSet<String> = token_set(&trajectory.task_description);
+    run.extend(token_set(&trajectory.outcome.conclusion));
+    for step in &trajectory.steps {
+        run.extend(token_set(&step.action_name));
+        run.extend(token_set(&step.action_detail));
+        run.extend(token_set(&step.observation));
+    }
+    for verdict in &experience.evaluation.steps {
+        run.extend(token_set(&verdict.rationale));
+    }
+    overlap(&token_set(summary), &run) >= RETOLD
+}
+
+/// At most `most` of the steps: the first and the last ones.
+fn some<T>(steps: &[T], most: usize, line: impl Fn(&T) -> StepLine) -> Steps {
+    if steps.len() <= most {
+        return Steps { shown: steps.iter().map(line).collect(), left_out: 0, gap: steps.len() };
+    }
+    let (first, last) = (most.div_ceil(2), most / 2);
+    let shown = steps[..first].iter().chain(&steps[steps.len() - last..]).map(line).collect();
+    Steps { shown, left_out: steps.len() - most, gap: first }
+}
+
+fn done(step: &Step, depth: &Depth) -> StepLine {
+    let called = step.action_type == ActionType::ToolCall;
+    let decision = step.decision.as_ref();
+    let because = decision.map_or("", |d| &d.rationale);
+    let rejected = decision.map(|d| d.rejected.join(", ")).unwrap_or_default();
+    StepLine {
+        result: if called { quote(&step.observation, depth.detail) } else { String::new() },
+        rejected: quote(&rejected, depth.detail),
+        because: quote(because, depth.detail),
+        ..acted(step, depth)
     }
 }
 
-fn result(experience: &Experience) -> String {
-    let conclusion = experience.trajectory.outcome.conclusion.trim();
-    let summary = experience.evaluation.summary.trim();
-    quote(if summary.is_empty() { conclusion } else { summary }, TEXT)
+fn in_vain(step: &Step, verdict: &StepEvaluation, depth: &Depth, language: Language) -> StepLine {
+    StepLine {
+        verdict: language.verdict(verdict.label),
+        reason: quote(&verdict.rationale, depth.detail),
+        ..acted(step, depth)
+    }
 }
 
-fn path_lines(steps: &[&Step], labels: &Labels) -> Vec<String> {
-    let number = |(at, step): (usize, &&Step)| format!("{}. {}", at + 1, action(step, labels));
-    let all = steps.iter().enumerate();
-    if steps.len() <= PATH_STEPS {
-        return all.map(number).collect();
+fn acted(step: &Step, depth: &Depth) -> StepLine {
+    let called = step.action_type == ActionType::ToolCall;
+    StepLine {
+        index: step.step_index,
+        tool: if called { quote(&step.action_name, NAME) } else { String::new() },
+        input: quote(&calls::plain(&step.action_detail), depth.input),
+        ..StepLine::default()
     }
-    let half = PATH_STEPS / 2;
-    let mut lines: Vec<String> = all.clone().take(half).map(number).collect();
-    lines.push(format!("- {}", labels.omitted(steps.len() - PATH_STEPS)));
-    lines.extend(all.skip(steps.len() - half).map(number));
-    lines
-}
-
-fn action(step: &Step, labels: &Labels) -> String {
-    let mut text = match step.action_type {
-        ActionType::ToolCall => {
-            format!("{} {}", code(&step.action_name, NAME), quote(&step.action_detail, DETAIL))
-        }
-        ActionType::LlmReasoning | ActionType::UserInput => {
-            format!("\"{}\"", quote(&step.action_detail, DETAIL))
-        }
-    };
-    if step.action_type == ActionType::ToolCall && !step.observation.trim().is_empty() {
-        text.push_str(&format!(" → {}", quote(&step.observation, DETAIL)));
-    }
-    if let Some(decision) = step.decision.as_ref().filter(|d| !d.rationale.trim().is_empty()) {
-        text.push_str(&format!(" ({} {})", labels.because, quote(&decision.rationale, DETAIL)));
-    }
-    text
-}
-
-fn dead_end_lines(steps: &[(&Step, &StepEvaluation)], labels: &Labels) -> Vec<String> {
-    let mut lines: Vec<String> = steps
-        .iter()
-        .take(DEAD_ENDS)
-        .map(|(step, verdict)| {
-            let what = match step.action_type {
-                ActionType::ToolCall => {
-                    format!("{} {}", code(&step.action_name, NAME), quote(&step.action_detail, DETAIL))
-                }
-                _ => format!("\"{}\"", quote(&step.action_detail, DETAIL)),
-            };
-            let label = labels.step_label(verdict.label);
-            format!("- {what} ({label}){}{}", labels.colon, quote(&verdict.rationale, DETAIL))
-        })
-        .collect();
-    if steps.len() > DEAD_ENDS {
-        lines.push(format!("- {}", labels.omitted(steps.len() - DEAD_ENDS)));
-    }
-    lines
 }
