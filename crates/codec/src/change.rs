@@ -24,3 +24,26 @@ pub fn changes_from_proto(tenant: &TenantId, told: MemoriesChanged) -> Result<Ve
     };
     told.changes.into_iter().enumerate().map(change).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use hindsight_types::{MemoryKind, Scope, UserId, Visibility};
+
+    use super::*;
+
+    #[test]
+    fn changes_survive_and_what_is_wrong_is_named() {
+        let tenant = TenantId::new("acme").unwrap();
+        let scope = |visibility| Scope::new(tenant.clone(), visibility);
+        let user = Visibility::User(UserId::new("安").unwrap());
+        let changes = [
+            MemoryChange { kind: MemoryKind::Fact, scope: scope(user) },
+            MemoryChange { kind: MemoryKind::Lesson, scope: scope(Visibility::Tenant) },
+        ];
+        let mut told = changes_to_proto(&changes);
+        assert_eq!(changes_from_proto(&tenant, told.clone()).unwrap(), changes);
+        told.changes[1].kind = 0;
+        let wrong = changes_from_proto(&tenant, told).unwrap_err();
+        assert_eq!(wrong.fields[0].field, "changes[1].kind");
+    }
+}

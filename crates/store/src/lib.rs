@@ -1,6 +1,7 @@
 //! The domain's store over a vector database: `MemoryStore` in Qdrant's protobuf messages.
 //! Implemented once, here; adapters below (`store-edge`, `store-qdrant`) only execute the messages.
 
+mod announce;
 mod backend;
 mod collection;
 mod field;
@@ -26,5 +27,6 @@ mod write;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
+pub use announce::{Announced, Announcer};
 pub use backend::{Scrolled, VectorBackend};
 pub use store::{Store, StoreOptions};

@@ -2,6 +2,7 @@ use std::{fmt, path::Path, sync::Arc};
 
 use hindsight_config::{BusKind, Config, Store};
 use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore, Reembed, SystemClock};
+use hindsight_store::{Announced, Announcer};
 use hindsight_telemetry::observe;
 
 use crate::{
@@ -20,6 +21,8 @@ pub struct Parts {
     /// Judges beside the slice; `None` when no model is configured.
     pub llm: Option<Arc<dyn Llm>>,
     pub clock: Arc<dyn Clock>,
+    /// Tells every process what is written to `store`.
+    pub announcer: Arc<Announcer>,
     pub(crate) preparation: Preparation,
 }
 
@@ -60,7 +63,9 @@ impl Parts {
         let bus = observe::bus(bus, bus_system(&config.bus.kind));
         let store = Arc::new(adapters::store(&config.store, dir.to_owned()).await?);
         let vectors = observe::reembed(store.clone());
-        let store = observe::store(store, "qdrant");
+        let announcer = Announcer::start(bus.clone(), clock.clone());
+        let store: Arc<dyn MemoryStore> =
+            Arc::new(Announced::new(observe::store(store, "qdrant"), announcer.clone()));
         let embedder = observe::embedder(embedder);
         let llm = adapters::llm(&config.llm, clock.clone())?;
         let preparation = match config.store {
@@ -71,6 +76,6 @@ impl Parts {
             }
             Store::Qdrant(_) => prepare(store.clone(), embedder.id().clone()),
         };
-        Ok(Self { bus, store, vectors, embedder, llm, clock, preparation })
+        Ok(Self { bus, store, vectors, embedder, llm, clock, announcer, preparation })
     }
 }

@@ -7,7 +7,7 @@ use hindsight_collector::{Collector, CollectorSettings};
 use hindsight_compactor::{Compactor, CompactorSettings};
 use hindsight_config::Config;
 use hindsight_evaluator::{Evaluator, EvaluatorSettings, JudgeSettings};
-use hindsight_recall::{Recall, RecallSettings};
+use hindsight_recall::{CacheSettings, Recall, RecallSettings};
 use hindsight_runtime::Role;
 
 use crate::{
@@ -97,7 +97,17 @@ pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
     let deadline_ms = config.recall.deadline.as_millis().try_into().unwrap_or(u64::MAX);
     let mut settings = RecallSettings { deadline_ms, ..RecallSettings::default() };
     settings.rank.floor = config.recall.floor as f32;
-    let role = Recall::new(settings, parts.store.clone(), parts.embedder.clone(), parts.clock.clone());
+    let cache = &config.recall.cache;
+    let caches = CacheSettings {
+        embeddings_bytes: cache.embeddings_mib << 20,
+        facts_bytes: cache.facts_mib << 20,
+        facts_per_user: cache.facts_per_user,
+        facts_ttl: cache.facts_ttl,
+    };
+    let Parts { bus, store, embedder, clock, .. } = parts;
+    let (bus, store, embedder) = (bus.clone(), store.clone(), embedder.clone());
+    let role = Recall::remembering(settings, &caches, bus, store, embedder, clock.clone());
+    parts.announcer.also_tell(role.on_write());
     searching(role, parts)
 }
 

@@ -2,6 +2,7 @@
 //! recall, beside what the parts below would cost alone in the same minute.
 
 mod baseline;
+mod cache;
 mod data;
 mod embed;
 mod fault;
@@ -30,6 +31,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Recall of a user's facts from the store and from memory.
+    Cache(cache::Args),
     /// Encoding of single texts: tokens, BM25 and vectors.
     Embed(embed::Args),
     /// The slice judge alone: runs per second, growth with the steps, memory of a large run.
@@ -45,6 +48,7 @@ fn main() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut report = Report::default();
     match cli.command {
+        Command::Cache(args) => runtime.block_on(cache::run(&args, &mut report))?,
         Command::Embed(args) => runtime.block_on(embed::run(&args, &mut report))?,
         Command::Judge(args) => judge::run(&args, &mut report)?,
         Command::Run(args) => runtime.block_on(runs::run(&args, &mut report))?,
