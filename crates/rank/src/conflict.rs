@@ -32,6 +32,11 @@ impl Words {
         };
         Self { all, situation, numbers }
     }
+
+    /// Share of common tokens, 0 to 1.
+    pub(crate) fn alike(&self, other: &Self) -> f32 {
+        similarity(&self.all, &other.all)
+    }
 }
 
 /// True when both answer the same question differently, so that only the newer one holds.
@@ -77,7 +82,7 @@ pub(crate) fn say_the_same(a: (&Memory, &Words), b: (&Memory, &Words), threshold
         (Memory::Experience(x), Memory::Experience(y)) => went_the_same_way(x, y),
         _ => a.0.kind() == b.0.kind(),
     };
-    same_kind_of_thing && a.1.numbers == b.1.numbers && similarity(&a.1.all, &b.1.all) >= threshold
+    same_kind_of_thing && a.1.numbers == b.1.numbers && a.1.alike(b.1) >= threshold
 }
 
 fn went_the_same_way(a: &Experience, b: &Experience) -> bool {

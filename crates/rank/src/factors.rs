@@ -12,13 +12,14 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 pub(crate) fn factors(
     memory: &Memory,
     similarity: f32,
+    parts: SimilarityParts,
     environment: &Environment,
     now: Timestamp,
     settings: &Settings,
 ) -> ScoreFactors {
     ScoreFactors {
         similarity,
-        parts: SimilarityParts::default(),
+        parts,
         decay: decay(memory, now, settings),
         reliability: reliability(memory),
         environment: if is_elsewhere(memory, environment) { settings.other_environment } else { 1.0 },

@@ -29,6 +29,18 @@ pub struct Settings {
     pub resolved_fact: f32,
     /// Share of common tokens from which two memories say the same.
     pub near_duplicate: f32,
+    /// How much what a memory has in common with those chosen before it takes off its score. 0 to 1.
+    pub diversity: f32,
+    /// Candidates of a kind that are fetched and looked at closely.
+    pub shortlist: usize,
+    /// What the signs of a memory weigh in the order of candidates.
+    pub weights: Weights,
+    /// How high similarity reaches when all words of the question are held and nothing is known of meaning.
+    pub words_alone: f32,
+    /// How high it reaches by meaning when no word is held. Both together reach higher, as two witnesses do.
+    pub meaning_alone: f32,
+    /// Share of the reranker in similarity, when there is one. 0 to 1.
+    pub rerank_share: f32,
     /// Experiences shown step by step; further ones are shown by their summary.
     pub detailed_experiences: usize,
 }
@@ -37,8 +49,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             dense: None,
-            floor: 0.2,
-            tail_floor: 0.08,
+            floor: 0.3,
+            tail_floor: 0.1,
             success_half_life_days: 30.0,
             failure_half_life_days: 180.0,
             fact_half_life_days: 365.0,
@@ -48,8 +60,37 @@ impl Default for Settings {
             canary_stage: 0.8,
             resolved_fact: 0.5,
             near_duplicate: 0.9,
+            diversity: 0.3,
+            shortlist: 40,
+            weights: Weights::default(),
+            words_alone: 0.7,
+            meaning_alone: 0.7,
+            rerank_share: 0.7,
             detailed_experiences: 3,
         }
+    }
+}
+
+/// What the signs of a memory weigh in the order of candidates, beside the embedding, whose weight is its
+/// scale's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Weights {
+    /// BM25 sum relative to the highest.
+    pub words: f32,
+    /// Share of the question's words in what the memory says itself.
+    pub own: f32,
+    /// Whether it was said by, or names, who is named in the question.
+    pub entities: f32,
+    /// Whether it is of the time that the question speaks of.
+    pub period: f32,
+    /// The best of its session.
+    pub session: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self { words: 1.0, own: 0.2, entities: 0.2, period: 0.3, session: 0.4 }
     }
 }
 
@@ -61,7 +102,7 @@ pub struct DenseScale {
     pub zero: f32,
     /// What a near paraphrase reaches.
     pub full: f32,
-    /// Share of the dense arm in the order; the words have the rest. 0 to 1.
+    /// What the cosine weighs in the order, beside [`Weights`].
     pub weight: f32,
 }
 
@@ -72,9 +113,10 @@ impl DenseScale {
     pub fn of(embedder: &EmbedderId) -> Self {
         let model = embedder.model.to_lowercase();
         let (zero, full, weight) = match () {
-            () if model.starts_with("hashing") => (0.15, 0.45, 0.1),
-            () if model.contains("e5") => (0.78, 0.92, 0.4),
-            _ => (0.15, 0.7, 0.4),
+            () if model.starts_with("static") => (0.18, 0.6, 0.5),
+            () if model.starts_with("hashing") => (0.1, 0.45, 0.2),
+            () if model.contains("e5") => (0.78, 0.92, 0.5),
+            _ => (0.1, 0.6, 0.5),
         };
         Self { zero, full, weight }
     }

@@ -1,9 +1,13 @@
-//! Memories and hits for the tests of this crate.
+//! Memories and proposals for the tests of this crate.
 
-use hindsight_ports::Hit;
+use std::collections::BTreeMap;
+
+use hindsight_ports::{Arm, Candidate, CandidateId, Encoding, Fetched, SparseVector};
+use hindsight_text::bm25;
 use hindsight_types::*;
+use jiff::tz::TimeZone;
 
-use crate::{DenseScale, Request};
+use crate::{DenseScale, Pool, Query, Request, Settings};
 
 pub(crate) const DENSE: DenseScale = DenseScale { zero: 0.1, full: 0.6, weight: 0.2 };
 
@@ -156,15 +160,61 @@ pub(crate) fn pattern(signature: &str) -> FailurePattern {
     }
 }
 
-pub(crate) fn hit(memory: Memory, sparse: f32, dense: f32) -> Hit {
-    Hit { memory, dense: Some(dense), sparse: Some(sparse) }
+/// A memory that the arms propose.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Proposed {
+    pub(crate) memory: Memory,
+    pub(crate) cosine: f32,
 }
 
-/// A hit as both arms would score it: its share of the query's tokens, on each arm's scale.
-pub(crate) fn near(memory: Memory, query: &str) -> Hit {
+pub(crate) fn hit(memory: Memory, cosine: f32) -> Proposed {
+    Proposed { memory, cosine }
+}
+
+/// As near in meaning as the tokens of the query are in it.
+pub(crate) fn near(memory: Memory, query: &str) -> Proposed {
     let share = hindsight_text::overlap(
         &hindsight_text::token_set(query),
         &hindsight_text::token_set(&memory.indexed_text()),
     );
-    hit(memory, share * 12.0, share * 0.7)
+    hit(memory, share * 0.7)
+}
+
+pub(crate) fn query(text: &str) -> Query {
+    Query::new(text, &[], day(100), &TimeZone::UTC)
+}
+
+/// An inverse document frequency that only the engine knows.
+pub(crate) fn idf(term: u32) -> f32 {
+    1.0 + (term % 7) as f32
+}
+
+/// What the arms bring, as the store would encode and score it.
+pub(crate) fn pool(query: &Query, proposed: &[Proposed], settings: &Settings) -> (Pool, Vec<Fetched>) {
+    let mut pool = Pool::new(query.clone(), vec![1.0, 0.0], DENSE, settings.clone());
+    let asked = query.sparse();
+    let mut fetched = Vec::new();
+    for Proposed { memory, cosine } in proposed {
+        let (indices, values) = bm25::encode_document(&memory.indexed_text());
+        let weights: BTreeMap<u32, f32> = indices.iter().copied().zip(values.iter().copied()).collect();
+        let terms = asked.indices.iter().zip(&asked.values);
+        let sum: f32 = terms.filter_map(|(id, q)| weights.get(id).map(|w| q * w * idf(*id))).sum();
+        let cosine = cosine.clamp(-1.0, 1.0);
+        let encoding = Encoding {
+            dense: vec![cosine, (1.0 - cosine * cosine).sqrt()],
+            sparse: SparseVector { indices, values },
+        };
+        let id = CandidateId(memory.id().0);
+        let kind = memory.kind();
+        pool.add(
+            kind,
+            &Arm::Dense(vec![1.0, 0.0]),
+            vec![Candidate { id, score: cosine, encoding: encoding.clone() }],
+        );
+        if sum > 0.0 {
+            pool.add(kind, &Arm::Bm25(asked.clone()), vec![Candidate { id, score: sum, encoding }]);
+        }
+        fetched.push(Fetched { id, memory: memory.clone() });
+    }
+    (pool, fetched)
 }

@@ -4,6 +4,7 @@ mod digest;
 mod judge;
 mod outcome;
 mod recall;
+mod retain;
 
 use std::path::PathBuf;
 
@@ -26,19 +27,10 @@ enum Command {
     Digest(Source),
     /// The outcome of runs, read from their steps with the stated one hidden.
     Outcome(Source),
-    /// Retrieval over conversations, by words, by meaning and both.
-    Recall(RecallSource),
-}
-
-/// Where the data is and how to print.
-#[derive(Args)]
-struct RecallSource {
-    /// Folder that holds the data sets.
-    #[arg(long)]
-    data: PathBuf,
-    /// Print JSON instead of tables.
-    #[arg(long)]
-    json: bool,
+    /// Retrieval over conversations and runs: by each arm, by all, and with one thing switched off.
+    Recall(recall::Args),
+    /// What is kept of conversations: the gate, and the context of a turn.
+    Retain(Source),
 }
 
 /// Where the data is and how to print.
@@ -61,6 +53,7 @@ fn main() -> anyhow::Result<()> {
         Command::Model(args) => judge::model::run(&args),
         Command::Digest(source) => digest::run(&source.data, source.json, source.misses),
         Command::Outcome(source) => outcome::run(&source.data, source.json, source.misses),
-        Command::Recall(source) => recall::run(&source.data, source.json),
+        Command::Retain(source) => retain::run(&source.data, source.json, source.misses),
+        Command::Recall(args) => recall::run(&args),
     }
 }

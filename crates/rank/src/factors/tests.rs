@@ -4,7 +4,7 @@ use super::*;
 use crate::testkit::{day, environment, experience, fact, lesson, pattern};
 
 fn of(memory: Memory) -> ScoreFactors {
-    factors(&memory, 0.5, &Environment::default(), day(100), &Settings::default())
+    factors(&memory, 0.5, SimilarityParts::default(), &Environment::default(), day(100), &Settings::default())
 }
 
 fn close(a: f32, b: f32) {
@@ -59,8 +59,10 @@ fn only_a_named_and_different_environment_counts_as_elsewhere() {
     let mut e = experience("t", "task", OutcomeStatus::Success);
     e.trajectory.environment = environment(&["docker", "staging"]);
     let memory = Memory::Experience(Box::new(e));
-    let factor =
-        |tags: &[&str]| factors(&memory, 0.5, &environment(tags), day(100), &Settings::default()).environment;
+    let factor = |tags: &[&str]| {
+        factors(&memory, 0.5, SimilarityParts::default(), &environment(tags), day(100), &Settings::default())
+            .environment
+    };
     close(factor(&["k8s"]), 0.5);
     close(factor(&["Docker"]), 1.0);
     close(factor(&[]), 1.0);

@@ -4,16 +4,19 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     count_tokens,
-    testkit::{day, environment, experience, fact, hit, lesson, near, pattern, request},
+    testkit::{
+        Proposed, day, environment, experience, fact, hit, lesson, near, pattern, pool, query, request,
+    },
 };
 
 const QUERY: &str = "the api container keeps restarting";
 
-fn run(hits: Vec<Hit>, change: impl Fn(&mut Request<'_>)) -> Ranking {
+fn run(hits: Vec<Proposed>, change: impl Fn(&mut Request<'_>)) -> Ranking {
     let here = environment(&[]);
     let mut r = request(QUERY, &here);
     change(&mut r);
-    rank(hits, &r, &Settings::default())
+    let (pool, fetched) = pool(&query(QUERY), &hits, &Settings::default());
+    pool.rank(fetched, &r)
 }
 
 fn run_of(trace: &str, task: &str) -> Memory {
@@ -30,7 +33,7 @@ fn nothing_relevant_is_an_answer_with_its_reason() {
     assert!(empty.items.is_empty() && empty.block.is_empty() && empty.tokens == 0);
     assert!(empty.empty_reason.contains("nothing"));
 
-    let far = run(vec![hit(Memory::Fact(fact("1", "likes green tea")), 3.0, 0.1)], |_| ());
+    let far = run(vec![hit(Memory::Fact(fact("1", "likes green tea")), 0.1)], |_| ());
     assert!(far.items.is_empty() && far.block.is_empty());
     assert!(far.empty_reason.contains("1 below the relevance floor"), "{}", far.empty_reason);
     assert_eq!(far.withheld[0].reason, WithheldReason::BelowFloor);
@@ -47,8 +50,18 @@ fn the_newer_statement_wins_and_the_older_is_named() {
     };
     let old = told("1", "the api container keeps restarting below 512Mi", 10);
     let new = told("2", "the api needs 1Gi now", 90);
-    let ranking = run(vec![near(old.clone(), QUERY), near(new.clone(), QUERY)], |_| ());
-    assert_eq!(reason(&ranking, old.id()), Some(WithheldReason::Superseded));
+    let older = told("3", "the api needs 256Mi", 1);
+    let all = [&old, &new, &older].map(|m| near(m.clone(), QUERY));
+    let ranking = run(all.to_vec(), |_| ());
+    for memory in [&old, &older] {
+        let withheld = ranking.withheld.iter().find(|w| w.memory_id == memory.id()).unwrap();
+        assert_eq!((withheld.reason, withheld.instead), (WithheldReason::Superseded, Some(new.id())));
+    }
+    let mut replaced = ranking.items[0].supersedes.clone();
+    replaced.sort();
+    let mut expected = vec![old.id(), older.id()];
+    expected.sort();
+    assert_eq!(replaced, expected);
 }
 
 #[test]
@@ -87,7 +100,9 @@ fn an_unproven_lesson_is_shown_only_beside_its_run() {
 fn what_says_the_same_is_folded() {
     let ranking = run(vec![near(run_of("t-1", QUERY), QUERY), near(run_of("t-2", QUERY), QUERY)], |_| ());
     assert_eq!(ranking.items.len(), 1);
-    assert_eq!(ranking.withheld[0].reason, WithheldReason::NearDuplicate);
+    let folded = &ranking.withheld[0];
+    assert_eq!(folded.reason, WithheldReason::NearDuplicate);
+    assert_eq!(folded.instead, Some(ranking.items[0].memory.id()));
 }
 
 #[test]
@@ -97,8 +112,8 @@ fn a_tight_token_budget_shortens_then_withholds() {
     assert!(full.block.contains("Path to follow"));
     let brief = run(hits(), |r| r.token_budget = full.tokens - 1);
     assert_eq!(brief.items.len(), 1);
-    assert!(!brief.block.contains("Path to follow"));
-    let none = run(hits(), |r| r.token_budget = brief.tokens - 1);
+    assert!(brief.tokens < full.tokens);
+    let none = run(hits(), |r| r.token_budget = brief.tokens / 4);
     assert_eq!(none.withheld[0].reason, WithheldReason::TokenBudget);
     assert!(none.empty_reason.contains("too long"), "{}", none.empty_reason);
 }
@@ -109,6 +124,21 @@ fn the_fourth_is_withheld_by_the_budget() {
     let ranking = run(hits.collect(), |_| ());
     assert_eq!(ranking.items.len(), 3);
     assert!(ranking.withheld.iter().all(|w| w.reason == WithheldReason::Budget));
+}
+
+#[test]
+fn of_equally_near_ones_the_one_that_says_something_else_comes_before() {
+    let told = |key: &str, content: &str| near(Memory::Fact(fact(key, content)), QUERY);
+    let ranking = run(
+        vec![
+            told("1", "the api container keeps restarting since the deploy of Monday"),
+            told("2", "the api container keeps restarting since the deploy of Tuesday"),
+            told("3", "each api container keeps restarting because its memory limit is low"),
+        ],
+        |r| r.limit = 2,
+    );
+    let third = MemoryId::fact(&TenantId::new("acme").unwrap(), &UserId::new("ann").unwrap(), "3");
+    assert!(ranking.items.iter().any(|i| i.memory.id() == third), "{:?}", ranking.items);
 }
 
 fn any_memory() -> impl Strategy<Value = Memory> {
@@ -144,8 +174,8 @@ fn any_memory() -> impl Strategy<Value = Memory> {
     })
 }
 
-fn any_hit() -> impl Strategy<Value = Hit> {
-    (any_memory(), 0.0..20.0f32, -1.0..1.0f32).prop_map(|(memory, sparse, dense)| hit(memory, sparse, dense))
+fn any_hit() -> impl Strategy<Value = Proposed> {
+    (any_memory(), -1.0..1.0f32).prop_map(|(memory, cosine)| hit(memory, cosine))
 }
 
 proptest! {
@@ -157,8 +187,8 @@ proptest! {
             .prop_flat_map(|hits| (Just(hits.clone()), Just(hits).prop_shuffle())),
     ) {
         // Two different records under one id cannot come from a store.
-        let unique = |hits: Vec<Hit>| {
-            let mut seen: Vec<Hit> = Vec::new();
+        let unique = |hits: Vec<Proposed>| {
+            let mut seen: Vec<Proposed> = Vec::new();
             for h in hits {
                 if !seen.iter().any(|s| s.memory.id() == h.memory.id()) {
                     seen.push(h);

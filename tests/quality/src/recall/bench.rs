@@ -1,126 +1,151 @@
-//! A store with facts in it, and the three ways to ask it.
+//! A store with memories in it, and the ways to ask it.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use hindsight_embed::HashingEmbedder;
-use hindsight_ports::{Embedder, Encoding, Hit, MemoryStore, Purpose, HitSearch, SparseVector};
-use hindsight_rank::{DenseScale, Ranking, Request, Settings, rank};
+use hindsight_ports::{Arm, Candidate, CandidateId, Embedder, Fetched, MemoryStore, Purpose, Search};
+use hindsight_rank::{DenseScale, Pool, Query, Ranking, Request, block::Style};
 use hindsight_store::{Store, StoreOptions};
 use hindsight_store_edge::{EdgeBackend, EdgeOptions};
 use hindsight_types::{
-    Environment, Fact, Memory, MemoryKind, ReceiptId, TenantId, Timestamp, UserId, Viewer,
+    Environment, Memory, MemoryId, MemoryKind, ReceiptId, TenantId, Timestamp, UserId, Viewer,
 };
+use jiff::tz::TimeZone;
+
+use super::{embedder::Cached, variant::Variant};
 
 /// Candidates per arm, as in the service.
 const CANDIDATES: usize = 50;
 /// The longest answer of the service.
 const LIMIT: usize = 10;
 
-/// Which arms search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub(crate) enum Arms {
-    /// In the engine's order by the sparse score.
-    Bm25,
-    /// In the engine's order by cosine.
-    Dense,
-    /// Both, in the order of `rank`, with its floor.
-    Fused,
-}
-
-impl Arms {
-    pub(crate) const ALL: [Self; 3] = [Self::Bm25, Self::Dense, Self::Fused];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Bm25 => "BM25 alone",
-            Self::Dense => "dense alone",
-            Self::Fused => "fused",
-        }
-    }
-}
-
 pub(crate) struct Bench {
     store: Store,
-    embedder: HashingEmbedder,
-    tenant: TenantId,
+    embedder: Arc<Cached>,
+    pub(crate) tenant: TenantId,
     _dir: tempfile::TempDir,
 }
 
+/// A question with all that any arm proposes for it, read.
+pub(crate) struct Asked {
+    query: Query,
+    dense: Vec<f32>,
+    scale: DenseScale,
+    kind: MemoryKind,
+    proposals: Vec<(Arm, Vec<Candidate>)>,
+    memories: HashMap<CandidateId, Memory>,
+    now: Timestamp,
+}
+
+/// What came of a question.
+pub(crate) struct Answer {
+    /// Best first.
+    pub(crate) memories: Vec<Memory>,
+    /// Highest similarity of all; 0 without any.
+    pub(crate) similarity: f32,
+}
+
 impl Bench {
-    pub(crate) async fn new() -> anyhow::Result<Self> {
+    pub(crate) async fn new(embedder: &Arc<Cached>) -> anyhow::Result<Self> {
         let dir = tempfile::tempdir()?;
         let backend = EdgeBackend::open(dir.path(), EdgeOptions::default())?;
         let store = Store::new(Arc::new(backend), StoreOptions::default());
-        let embedder = HashingEmbedder::default();
         store.prepare(embedder.id()).await?;
-        Ok(Self { store, embedder, tenant: TenantId::new("quality")?, _dir: dir })
+        Ok(Self { store, embedder: embedder.clone(), tenant: TenantId::new("quality")?, _dir: dir })
     }
 
-    /// A fact of `user` under `key`, as the collector would make it.
-    pub(crate) fn fact(&self, user: &str, key: &str, content: String, at: Timestamp) -> anyhow::Result<Fact> {
-        let user = UserId::new(user)?;
-        Ok(Fact::new(&self.tenant, user, key, &content, at))
-    }
-
-    pub(crate) async fn retain(&self, facts: Vec<Fact>) -> anyhow::Result<()> {
-        let memories = facts.into_iter().map(Memory::Fact).collect();
-        let encoded = hindsight_ingest::encode::memories(&self.embedder, memories).await?;
+    pub(crate) async fn retain(&self, memories: Vec<Memory>) -> anyhow::Result<()> {
+        let encoded = hindsight_ingest::encode::memories(&*self.embedder, memories).await?;
         for batch in encoded.chunks(500) {
             self.store.upsert(batch).await?;
         }
         Ok(())
     }
 
-    /// The keys of the facts that come first, at most ten.
+    /// Asks every arm. `besides`: a memory that is not to be found.
     pub(crate) async fn ask(
         &self,
-        arms: Arms,
-        user: &str,
-        query: &str,
+        kind: MemoryKind,
+        user: Option<&str>,
+        question: &str,
         now: Timestamp,
-    ) -> anyhow::Result<Vec<String>> {
-        let (indices, values) = hindsight_text::bm25::encode_query(query);
-        let mut encoding = Encoding { dense: Vec::new(), sparse: SparseVector { indices, values } };
-        if arms != Arms::Bm25 {
-            let vectors = self.embedder.embed(&[query.to_owned()], Purpose::Query).await?;
-            encoding.dense = vectors.into_iter().next().unwrap_or_default();
-        }
-        if arms == Arms::Dense {
-            encoding.sparse = SparseVector::default();
-        }
-        let viewer = Viewer::of_tenant(self.tenant.clone()).with_user(Some(UserId::new(user)?));
-        let search =
-            HitSearch { kind: MemoryKind::Fact, encoding, limit: CANDIDATES, action_name: None, ids: None };
-        let hits = self.store.search_hits(&viewer, &search).await?;
-        let memories: Vec<Memory> = match arms {
-            Arms::Fused => self.rank(hits, query, now).items.into_iter().map(|i| i.memory).collect(),
-            Arms::Bm25 => best(hits, |h| h.sparse),
-            Arms::Dense => best(hits, |h| h.dense),
-        };
-        let keys = memories.into_iter().filter_map(|m| match m {
-            Memory::Fact(fact) => Some(fact.key),
-            _ => None,
-        });
-        Ok(keys.collect())
-    }
-
-    fn rank(&self, hits: Vec<Hit>, query: &str, now: Timestamp) -> Ranking {
-        let request = Request {
-            query,
-            environment: &Environment::default(),
+        besides: Option<MemoryId>,
+    ) -> anyhow::Result<Asked> {
+        let query = Query::new(question, &[], now, &TimeZone::UTC);
+        let vectors = self.embedder.embed(&[query.embedded().to_owned()], Purpose::Query).await?;
+        let dense = vectors.into_iter().next().unwrap_or_default();
+        let viewer = Viewer::of_tenant(self.tenant.clone()).with_user(user.map(UserId::new).transpose()?);
+        let arms = [
+            Some(Arm::Dense(dense.clone())),
+            Some(Arm::Bm25(query.sparse())).filter(|_| !query.sparse().indices.is_empty()),
+            Some(Arm::Entities(query.names().to_vec())).filter(|_| !query.names().is_empty()),
+            query.period().map(Arm::Period),
+        ];
+        let mut asked = Asked {
+            dense,
+            scale: DenseScale::of(self.embedder.id()),
+            kind,
+            proposals: Vec::new(),
+            memories: HashMap::new(),
             now,
-            limit: LIMIT,
-            token_budget: usize::MAX,
-            receipt: ReceiptId(uuid::Uuid::nil()),
-            dense: DenseScale::of(self.embedder.id()),
+            query,
         };
-        rank(hits, &request, &Settings::default())
+        for arm in arms.into_iter().flatten() {
+            let search = Search { kind, arm, limit: CANDIDATES + 1, action_name: None, ids: None };
+            let found = self.store.search(&viewer, &search).await?;
+            asked.proposals.push((search.arm, found));
+        }
+        let mut ids: Vec<CandidateId> = asked.proposals.iter().flat_map(|(_, c)| c).map(|c| c.id).collect();
+        ids.sort();
+        ids.dedup();
+        let read = self.store.fetch(&viewer, kind, &ids).await?;
+        asked.memories =
+            read.into_iter().map(|f| (f.id, f.memory)).filter(|(_, m)| Some(m.id()) != besides).collect();
+        for (_, candidates) in &mut asked.proposals {
+            candidates.retain(|c| asked.memories.contains_key(&c.id));
+            candidates.truncate(CANDIDATES);
+        }
+        Ok(asked)
     }
 }
 
-fn best(mut hits: Vec<Hit>, score: impl Fn(&Hit) -> Option<f32>) -> Vec<Memory> {
-    hits.retain(|h| score(h).is_some_and(|s| s > 0.0));
-    let key = |h: &Hit| score(h).unwrap_or_default();
-    hits.sort_by(|a, b| key(b).total_cmp(&key(a)).then_with(|| a.memory.id().cmp(&b.memory.id())));
-    hits.into_iter().take(LIMIT).map(|h| h.memory).collect()
+impl Asked {
+    pub(crate) fn answer(&self, variant: &Variant) -> Answer {
+        match variant.alone {
+            Some(arm) => self.alone(arm),
+            None => self.ranked(variant),
+        }
+    }
+
+    /// In the engine's order.
+    fn alone(&self, arm: &str) -> Answer {
+        let of = self.proposals.iter().filter(|(a, _)| a.name() == arm);
+        let found = of.flat_map(|(_, candidates)| candidates).filter(|c| c.score > 0.0).take(LIMIT);
+        let memories = found.filter_map(|c| self.memories.get(&c.id)).cloned().collect();
+        Answer { memories, similarity: 0.0 }
+    }
+
+    fn ranked(&self, variant: &Variant) -> Answer {
+        let dense = if variant.meaning { self.dense.clone() } else { Vec::new() };
+        let scale = variant.settings.dense.unwrap_or(self.scale);
+        let mut pool = Pool::new(self.query.clone(), dense, scale, variant.settings.clone());
+        for (arm, candidates) in self.proposals.iter().filter(|(arm, _)| variant.asks(arm)) {
+            pool.add(self.kind, arm, candidates.clone());
+        }
+        let listed = pool.shortlist().into_iter();
+        let read = |(_, id)| self.memories.get(&id).map(|m| Fetched { id, memory: m.clone() });
+        let fetched: Vec<Fetched> = listed.filter_map(read).collect();
+        let request = Request {
+            query: self.query.text(),
+            environment: &Environment::default(),
+            now: self.now,
+            limit: LIMIT,
+            token_budget: usize::MAX,
+            receipt: ReceiptId(uuid::Uuid::nil()),
+            dense: scale,
+            style: Style::default(),
+        };
+        let Ranking { items, .. } = pool.rank(fetched, &request);
+        let similarity = items.iter().map(|i| i.factors.similarity).fold(0.0, f32::max);
+        Answer { memories: items.into_iter().map(|i| i.memory).collect(), similarity }
+    }
 }

@@ -4,15 +4,20 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     path::Path,
+    sync::Arc,
 };
 
 use anyhow::Context;
-use hindsight_types::{Fact, Timestamp};
+use hindsight_types::{Fact, Memory, MemoryKind, SessionId, Timestamp, UserId};
+use jiff::{ToSpan, civil::DateTime, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    bench::{Arms, Bench},
+    bench::{Answer, Asked, Bench},
+    curve::{Curve, Sort},
+    embedder::Cached,
     score::{Mean, recall_at},
+    variant::Variant,
 };
 
 /// Questions of this category have no answer in the conversation.
@@ -74,28 +79,40 @@ impl Conversation {
         sessions.sort_by_key(|s| s.number);
         Ok(sessions)
     }
+
+    /// The day after the last session.
+    fn end(&self) -> anyhow::Result<Timestamp> {
+        let last = self.sessions()?.pop().context("a conversation without sessions")?;
+        Ok(time(&last, 0)? + 24.hours())
+    }
 }
 
-/// One session a day; the real dates are text in the context.
-fn day(number: i64) -> anyhow::Result<Timestamp> {
-    Ok(Timestamp::from_second(1_700_000_000 + number * 86_400)?)
+/// `1:56 pm on 8 May, 2023`, and a minute for each turn.
+fn time(session: &Session, turn: usize) -> anyhow::Result<Timestamp> {
+    let date = session.date.to_lowercase().replace(',', "");
+    let began = DateTime::strptime("%I:%M %p on %d %B %Y", &date).with_context(|| session.date.clone())?;
+    let zoned = began.to_zoned_datetime(TimeZone::UTC)?;
+    Ok(zoned.timestamp() + (i64::try_from(turn)?).minutes())
 }
 
-fn facts(bench: &Bench, c: &Conversation, context: bool) -> anyhow::Result<Vec<Fact>> {
+/// As the product keeps a talk: each turn with its speaker, time and session, and the turns beside it.
+fn facts(bench: &Bench, c: &Conversation, context: bool) -> anyhow::Result<Vec<Memory>> {
     let mut facts = Vec::new();
     for session in c.sessions()? {
         let turns = &session.turns;
         for (at, turn) in turns.iter().enumerate() {
-            let mut fact = bench.fact(&c.sample_id, &turn.dia_id, turn.said(), day(session.number)?)?;
+            let user = UserId::new(&c.sample_id)?;
+            let said = turn.said();
+            let mut fact = Fact::new(&bench.tenant, user, &turn.dia_id, &said, time(&session, at)?);
             fact.speaker = turn.speaker.clone();
+            fact.session = Some(SessionId::new(format!("session-{}", session.number))?);
             if context {
                 let around =
                     (at.saturating_sub(BEFORE)..(at + AFTER + 1).min(turns.len())).filter(|i| *i != at);
                 let around = around.map(|i| format!("{}: {}", turns[i].speaker, turns[i].said()));
-                fact.context =
-                    std::iter::once(session.date.clone()).chain(around).collect::<Vec<_>>().join("\n");
+                fact.surroundings = around.collect::<Vec<_>>().join("\n");
             }
-            facts.push(fact);
+            facts.push(Memory::Fact(fact));
         }
     }
     Ok(facts)
@@ -112,50 +129,34 @@ fn session_of(turn: &str) -> String {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Row {
-    arms: Arms,
-    context: bool,
+struct Row {
+    variant: String,
     /// Answerable questions: share of the evidence among the first 5 and 10.
     recall5: Mean,
     recall10: Mean,
-    /// Answerable questions: any of the evidence among the first 5 and 10.
-    hit5: Mean,
-    hit10: Mean,
-    /// All questions that name evidence, the unanswerable ones too.
-    all5: Mean,
-    all10: Mean,
+    /// The same in the first and in the other conversations, to see what chance does.
+    halves5: [Mean; 2],
+    /// Any of the evidence among the first 5 and 10.
+    any5: Mean,
+    any10: Mean,
     /// A turn of the right session among the first 5.
     session5: Mean,
-    /// Nothing returned for an unanswerable question.
-    abstained: Mean,
-    /// Nothing returned for a question about another conversation.
-    foreign: Mean,
 }
 
 impl Row {
-    fn new(arms: Arms, context: bool) -> Self {
-        let [recall5, recall10, hit5, hit10, all5, all10, session5, abstained, foreign] = Default::default();
-        Self { arms, context, recall5, recall10, hit5, hit10, all5, all10, session5, abstained, foreign }
+    fn new(variant: &Variant) -> Self {
+        let [recall5, recall10, any5, any10, session5] = Default::default();
+        let variant = variant.name.clone();
+        Self { variant, recall5, recall10, halves5: Default::default(), any5, any10, session5 }
     }
 
-    fn add(&mut self, question: &Question, found: &[String]) {
-        if question.category == UNANSWERABLE {
-            self.abstained.add(f64::from(u8::from(found.is_empty())));
-        }
-        let wanted = evidence(question);
-        if wanted.is_empty() {
-            return;
-        }
-        let (r5, r10) = (recall_at(5, found, &wanted), recall_at(10, found, &wanted));
-        self.all5.add(r5);
-        self.all10.add(r10);
-        if question.category == UNANSWERABLE {
-            return;
-        }
+    fn add(&mut self, wanted: &BTreeSet<String>, found: &[String], half: usize) {
+        let (r5, r10) = (recall_at(5, found, wanted), recall_at(10, found, wanted));
         self.recall5.add(r5);
         self.recall10.add(r10);
-        self.hit5.add(r5.ceil());
-        self.hit10.add(r10.ceil());
+        self.halves5[half].add(r5);
+        self.any5.add(r5.ceil());
+        self.any10.add(r10.ceil());
         let sessions: Vec<String> = found.iter().take(5).map(|t| session_of(t)).collect();
         let right = wanted.iter().any(|w| sessions.contains(&session_of(w)));
         self.session5.add(f64::from(u8::from(right)));
@@ -166,84 +167,100 @@ impl Row {
 pub(crate) struct Report {
     turns: usize,
     rows: Vec<Row>,
+    /// Of the product as it is.
+    curve: Curve,
 }
 
-pub(crate) async fn measure(data: &Path) -> anyhow::Result<Option<Report>> {
+pub(crate) async fn measure(
+    data: &Path,
+    embedder: &Arc<Cached>,
+    variants: &[Variant],
+) -> anyhow::Result<Option<Report>> {
     let path = data.join("locomo/dev.json");
     let Some(conversations) = super::load::<Vec<Conversation>>(&path)? else { return Ok(None) };
-    let mut report = Report { turns: 0, rows: Vec::new() };
-    for context in [false, true] {
-        let bench = Bench::new().await?;
+    let rows = variants.iter().map(Row::new).collect();
+    let mut report = Report { turns: 0, rows, curve: Curve::new() };
+    for context in [true, false] {
+        if !variants.iter().any(|v| v.context == context) {
+            continue;
+        }
+        let bench = Bench::new(embedder).await?;
         report.turns = 0;
         for c in &conversations {
             let facts = facts(&bench, c, context)?;
             report.turns += facts.len();
             bench.retain(facts).await?;
         }
-        for arms in Arms::ALL {
-            report.rows.push(row(&bench, &conversations, arms, context).await?);
+        for (at, c) in conversations.iter().enumerate() {
+            let asked = Asking { bench: &bench, variants, context, half: at % 2 };
+            let other = &conversations[(at + 1) % conversations.len()];
+            asked.conversation(c, other, &mut report).await?;
         }
     }
     Ok(Some(report))
 }
 
-async fn row(
-    bench: &Bench,
-    conversations: &[Conversation],
-    arms: Arms,
+struct Asking<'a> {
+    bench: &'a Bench,
+    variants: &'a [Variant],
     context: bool,
-) -> anyhow::Result<Row> {
-    let mut row = Row::new(arms, context);
-    for (at, c) in conversations.iter().enumerate() {
-        let now = day(i64::try_from(c.conversation.len())?)?;
-        let other = &conversations[(at + 1) % conversations.len()].sample_id;
+    half: usize,
+}
+
+impl Asking<'_> {
+    async fn conversation(
+        &self,
+        c: &Conversation,
+        other: &Conversation,
+        report: &mut Report,
+    ) -> anyhow::Result<()> {
+        let now = c.end()?;
         for question in &c.qa {
-            row.add(question, &bench.ask(arms, &c.sample_id, &question.question, now).await?);
-            // A search arm alone is never silent.
-            if arms == Arms::Fused {
-                let found = bench.ask(arms, other, &question.question, now).await?;
-                row.foreign.add(f64::from(u8::from(found.is_empty())));
+            let sort = if question.category == UNANSWERABLE { Sort::Unanswerable } else { Sort::Answerable };
+            let wanted = evidence(question);
+            let asked = self.ask(c, question, now).await?;
+            if sort == Sort::Answerable && !wanted.is_empty() {
+                for (variant, row) in self.variants.iter().zip(&mut report.rows) {
+                    if variant.context == self.context {
+                        row.add(&wanted, &keys(&asked.answer(variant)), self.half);
+                    }
+                }
+            }
+            if self.context {
+                let open = self.variants[0].without_floors();
+                let answer = asked.answer(&open);
+                let recall = (!wanted.is_empty()).then(|| recall_at(5, &keys(&answer), &wanted));
+                report.curve.add(sort, answer.similarity, recall);
+                let foreign = self.ask(other, question, now).await?.answer(&open);
+                report.curve.add(Sort::Foreign, foreign.similarity, None);
             }
         }
+        Ok(())
     }
-    Ok(row)
+
+    async fn ask(&self, of: &Conversation, question: &Question, now: Timestamp) -> anyhow::Result<Asked> {
+        self.bench.ask(MemoryKind::Fact, Some(&of.sample_id), &question.question, now, None).await
+    }
+}
+
+fn keys(answer: &Answer) -> Vec<String> {
+    let key = |memory: &Memory| match memory {
+        Memory::Fact(fact) => Some(fact.key.clone()),
+        _ => None,
+    };
+    answer.memories.iter().filter_map(key).collect()
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let first = self.rows.first();
-        let count = |mean: fn(&Row) -> &Mean| first.map_or(0, |r| mean(r).count());
-        writeln!(
-            f,
-            "LoCoMo: {} turns, {} answerable questions, {} unanswerable\n",
-            self.turns,
-            count(|r| &r.recall5),
-            count(|r| &r.abstained)
-        )?;
-        writeln!(
-            f,
-            "| search | text | recall@5 | recall@10 | any@5 | any@10 | all questions: recall@5 | recall@10 | \
-             session@5 | silent: no answer | silent: other conversation |"
-        )?;
-        writeln!(f, "|---|---|---|---|---|---|---|---|---|---|---|")?;
+        let questions = self.rows.first().map_or(0, |r| r.recall5.count());
+        writeln!(f, "### LoCoMo\n\n{} turns, {questions} answerable questions\n", self.turns)?;
+        writeln!(f, "| | recall@5 | recall@10 | any@5 | any@10 | session@5 | recall@5 of halves |")?;
+        writeln!(f, "|---|---:|---:|---:|---:|---:|---:|")?;
         for r in &self.rows {
-            let text = if r.context { "turn and context" } else { "turn" };
-            write!(f, "| {} | {text} ", r.arms.name())?;
-            for mean in [
-                &r.recall5,
-                &r.recall10,
-                &r.hit5,
-                &r.hit10,
-                &r.all5,
-                &r.all10,
-                &r.session5,
-                &r.abstained,
-                &r.foreign,
-            ] {
-                write!(f, "| {mean} ")?;
-            }
-            writeln!(f, "|")?;
+            let Row { variant, recall5, recall10, any5, any10, session5, halves5: [a, b] } = r;
+            writeln!(f, "| {variant} | {recall5} | {recall10} | {any5} | {any10} | {session5} | {a}, {b} |")?;
         }
-        Ok(())
+        writeln!(f, "\n{}", self.curve)
     }
 }

@@ -1,13 +1,17 @@
 //! MemDaily: short Chinese lists of messages of one person, and questions about them.
 
-use std::{collections::BTreeSet, fmt, path::Path};
+use std::{collections::BTreeSet, fmt, path::Path, sync::Arc};
 
-use hindsight_types::Timestamp;
+use anyhow::Context;
+use hindsight_types::{Fact, Memory, MemoryKind, Timestamp, UserId};
+use jiff::{ToSpan, civil::DateTime, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    bench::{Arms, Bench},
+    bench::{Answer, Bench},
+    embedder::Cached,
     score::{Mean, recall_at},
+    variant::Variant,
 };
 
 const FILES: [&str; 3] = ["01_simple_roles", "03_comparative_events", "05_post_processing_items"];
@@ -24,10 +28,7 @@ struct List {
 struct Message {
     mid: u64,
     message: String,
-    #[serde(default)]
     time: String,
-    #[serde(default)]
-    place: String,
 }
 
 #[derive(Deserialize)]
@@ -37,13 +38,14 @@ struct Question {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Row {
-    arms: Arms,
-    context: bool,
+struct Row {
+    variant: String,
     /// At 1, 3 and 5.
     recall: [Mean; 3],
     /// Any of the evidence, at 1, 3 and 5.
     any: [Mean; 3],
+    /// Recall at 3 in every other list, to see what chance does.
+    halves3: [Mean; 2],
 }
 
 #[derive(Debug, Serialize)]
@@ -52,54 +54,75 @@ pub(crate) struct Report {
     rows: Vec<Row>,
 }
 
-pub(crate) async fn measure(data: &Path) -> anyhow::Result<Option<Report>> {
+pub(crate) async fn measure(
+    data: &Path,
+    embedder: &Arc<Cached>,
+    variants: &[Variant],
+) -> anyhow::Result<Option<Report>> {
     let mut lists = Vec::new();
     for file in FILES {
         let path = data.join(format!("memdaily_zh/{file}.json"));
         let Some(loaded) = super::load::<Vec<List>>(&path)? else { return Ok(None) };
         lists.extend(loaded.into_iter().map(|list| (format!("{file}-{}", list.tid), list)));
     }
-    let messages = lists.iter().map(|(_, l)| l.message_list.len()).sum();
-    let mut report = Report { messages, rows: Vec::new() };
-    for context in [false, true] {
-        let bench = Bench::new().await?;
-        let mut facts = Vec::new();
-        for (user, list) in &lists {
-            for m in &list.message_list {
-                let mut fact = bench.fact(user, &m.mid.to_string(), m.message.clone(), at(m.mid)?)?;
-                if context {
-                    fact.context = format!("{} {}", m.time, m.place);
-                }
-                facts.push(fact);
-            }
-        }
-        bench.retain(facts).await?;
-        for arms in Arms::ALL {
-            report.rows.push(row(&bench, &lists, arms, context).await?);
+    let bench = Bench::new(embedder).await?;
+    let mut facts = Vec::new();
+    for (user, list) in &lists {
+        for m in &list.message_list {
+            let (user, key) = (UserId::new(user)?, m.mid.to_string());
+            facts.push(Memory::Fact(Fact::new(&bench.tenant, user, &key, &m.message, m.at()?)));
         }
     }
-    Ok(Some(report))
-}
-
-fn at(mid: u64) -> anyhow::Result<Timestamp> {
-    Ok(Timestamp::from_second(1_700_000_000 + i64::try_from(mid)? * 3_600)?)
-}
-
-async fn row(bench: &Bench, lists: &[(String, List)], arms: Arms, context: bool) -> anyhow::Result<Row> {
-    let mut row = Row { arms, context, recall: Default::default(), any: Default::default() };
-    for (user, list) in lists {
-        let now = at(list.message_list.len() as u64)?;
+    let messages = facts.len();
+    bench.retain(facts).await?;
+    // A message stands alone: there is no context to leave out.
+    let variants: Vec<&Variant> = variants.iter().filter(|v| v.context).collect();
+    let row = |v: &&Variant| Row {
+        variant: v.name.clone(),
+        recall: Default::default(),
+        any: Default::default(),
+        halves3: Default::default(),
+    };
+    let mut rows: Vec<Row> = variants.iter().map(row).collect();
+    for (at, (user, list)) in lists.iter().enumerate() {
+        let now = list.message_list.last().context("a list without messages")?.at()? + 1.hour();
         for question in &list.question_list {
-            let found = bench.ask(arms, user, &question.question, now).await?;
+            let asked = bench.ask(MemoryKind::Fact, Some(user), &question.question, now, None).await?;
             let wanted: BTreeSet<String> = question.target_step_id.iter().map(u64::to_string).collect();
-            for (at, k) in KS.into_iter().enumerate() {
-                let recall = recall_at(k, &found, &wanted);
-                row.recall[at].add(recall);
-                row.any[at].add(recall.ceil());
+            for (variant, row) in variants.iter().zip(&mut rows) {
+                row.add(&asked.answer(variant), &wanted, at % 2);
             }
         }
     }
-    Ok(row)
+    Ok(Some(Report { messages, rows }))
+}
+
+impl Message {
+    /// `2024年04月01日 周一 08:39`.
+    fn at(&self) -> anyhow::Result<Timestamp> {
+        let time = self.time.split_whitespace().filter(|part| !part.starts_with('周'));
+        let time = time.collect::<Vec<_>>().join(" ");
+        let time = DateTime::strptime("%Y年%m月%d日 %H:%M", &time).with_context(|| self.time.clone())?;
+        Ok(time.to_zoned_datetime(TimeZone::UTC)?.timestamp())
+    }
+}
+
+impl Row {
+    fn add(&mut self, answer: &Answer, wanted: &BTreeSet<String>, half: usize) {
+        let key = |memory: &Memory| match memory {
+            Memory::Fact(fact) => Some(fact.key.clone()),
+            _ => None,
+        };
+        let found: Vec<String> = answer.memories.iter().filter_map(key).collect();
+        for (at, k) in KS.into_iter().enumerate() {
+            let recall = recall_at(k, &found, wanted);
+            self.recall[at].add(recall);
+            self.any[at].add(recall.ceil());
+            if k == 3 {
+                self.halves3[half].add(recall);
+            }
+        }
+    }
 }
 
 impl fmt::Display for Report {
@@ -107,18 +130,18 @@ impl fmt::Display for Report {
         let questions = self.rows.first().map_or(0, |r| r.recall[0].count());
         writeln!(
             f,
-            "MemDaily (Chinese): {} messages, {questions} questions, each within its list\n",
+            "### MemDaily (Chinese)\n\n{} messages, {questions} questions, each within its list\n",
             self.messages
         )?;
-        writeln!(f, "| search | text | recall@1 | recall@3 | recall@5 | any@1 | any@3 | any@5 |")?;
-        writeln!(f, "|---|---|---|---|---|---|---|---|")?;
+        writeln!(f, "| | recall@1 | recall@3 | recall@5 | any@1 | any@3 | any@5 | recall@3 of halves |")?;
+        writeln!(f, "|---|---:|---:|---:|---:|---:|---:|---:|")?;
         for r in &self.rows {
-            let text = if r.context { "message, time and place" } else { "message" };
-            write!(f, "| {} | {text} ", r.arms.name())?;
+            write!(f, "| {} ", r.variant)?;
             for mean in r.recall.iter().chain(&r.any) {
                 write!(f, "| {mean} ")?;
             }
-            writeln!(f, "|")?;
+            let [a, b] = &r.halves3;
+            writeln!(f, "| {a}, {b} |")?;
         }
         Ok(())
     }
