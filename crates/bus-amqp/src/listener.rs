@@ -101,6 +101,8 @@ async fn run(shared: Arc<Shared>, mut ear: Ear) {
         };
         match listen(&shared, &session, &mut ear).await {
             Ok(Gone) => return,
+            // With a sound connection, something that was declared is not there any more.
+            Err(e) if session.is_live() => session.give_up(&format!("listening ended: {e}")),
             Err(e) => tracing::warn!(error = %e, "listening was interrupted; it goes on by itself"),
         }
         if ear.lost().await.is_err() {

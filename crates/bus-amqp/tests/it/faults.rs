@@ -170,6 +170,7 @@ async fn trouble_on_a_running_broker() {
     a_queue_with_other_settings_is_used_as_it_is(&broker).await;
     a_listener_that_is_cut_off_is_told_and_joins_again(&broker).await;
     a_listener_hears_within_a_second_that_its_wire_is_dead(&broker).await;
+    a_listener_has_what_it_needs_declared_anew(&broker).await;
     a_listener_leaves_no_queue_behind(&broker).await;
 }
 
@@ -314,6 +315,24 @@ async fn a_listener_hears_within_a_second_that_its_wire_is_dead(broker: &Broker)
     assert!(timeout(Duration::from_millis(300), listener.next()).await.is_err(), "it joins nothing");
     wire.hold(false);
     heard(&mut listener, &Heard::Joined).await;
+}
+
+/// Somebody deleted the exchange and the queue with it.
+async fn a_listener_has_what_it_needs_declared_anew(broker: &Broker) {
+    let bus = crate::bus(broker, "anew").await;
+    let mut listener = bus.listen().await.unwrap();
+    heard(&mut listener, &Heard::Joined).await;
+    let exchange = "anew.hindsight.invalidate".into();
+    raw(broker).await.exchange_delete(exchange, ExchangeDeleteOptions::default()).await.unwrap();
+    let mut told = 0;
+    until("what is told is heard again", async || {
+        told += 1;
+        // The first of them tells that there is no exchange.
+        let _ = bus.broadcast(id(told)).await;
+        let next = timeout(Duration::from_millis(500), listener.next()).await;
+        matches!(next, Ok(Ok(Heard::Message(_))))
+    })
+    .await;
 }
 
 async fn a_listener_leaves_no_queue_behind(broker: &Broker) {
