@@ -152,13 +152,19 @@ pub(crate) fn required<T>(
 
 #[derive(Clone, Copy)]
 enum Kind {
+    Static,
     Hashing,
     Http,
     Directory,
 }
 
 fn embedder(mut s: Section<'_>, f: &mut Findings) -> Embedder {
-    let kinds = [("hashing", Kind::Hashing), ("http", Kind::Http), ("directory", Kind::Directory)];
+    let kinds = [
+        ("static", Kind::Static),
+        ("hashing", Kind::Hashing),
+        ("http", Kind::Http),
+        ("directory", Kind::Directory),
+    ];
     let kind = s.choice("kind", &kinds, f);
     let embedder = match kind {
         Some(Kind::Http) => http_embedder(&mut s, f).map(Embedder::Http),
@@ -166,7 +172,8 @@ fn embedder(mut s: Section<'_>, f: &mut Findings) -> Embedder {
             let path = required(s.text("path", f), "path", "the directory of the model", &s, f);
             path.map(|p| Embedder::Directory { path: p.into() })
         }
-        Some(Kind::Hashing) => None,
+        Some(Kind::Static) => Some(Embedder::Static),
+        Some(Kind::Hashing) => Some(Embedder::Hashing),
         // The other keys belong to a kind that cannot be told.
         None if s.is_set("kind") => return Embedder::default(),
         None => None,

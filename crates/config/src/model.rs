@@ -83,8 +83,10 @@ impl Auth {
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Embedder {
-    /// Feature hashing; needs nothing.
+    /// The table of words inside the program; needs nothing.
     #[default]
+    Static,
+    /// Feature hashing: words and spelling, no meaning. Needs nothing.
     Hashing,
     Http(HttpEmbedder),
     Directory {

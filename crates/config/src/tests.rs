@@ -49,7 +49,7 @@ fn nothing_is_needed() {
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:7411");
     assert_eq!(config.data.dir.to_str(), Some("/data"));
     assert!(config.auth.keyring().unwrap().is_open());
-    assert!(matches!(config.embedder, Embedder::Hashing));
+    assert!(matches!(config.embedder, Embedder::Static));
 }
 
 #[test]
@@ -176,6 +176,13 @@ fn the_network_needs_keys(#[case] listen: &str, #[case] refused: bool) {
     }
     let fields = format!("name = \"ci\"\nhash = \"{HASH}\"\ntenant = \"acme\"\npermissions = [\"read\"]");
     assert!(check(&case(&format!("[server]\nlisten = \"{listen}\"\n{}", key(&fields))).sources).is_ok());
+}
+
+#[test]
+fn both_embedders_without_needs_are_known_by_name() {
+    let embedder = |kind: &str| case(&format!("[embedder]\nkind = \"{kind}\"\n")).config().embedder;
+    assert!(matches!(embedder("static"), Embedder::Static));
+    assert!(matches!(embedder("hashing"), Embedder::Hashing));
 }
 
 #[test]

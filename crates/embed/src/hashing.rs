@@ -3,10 +3,9 @@ mod vector;
 use async_trait::async_trait;
 use hindsight_ports::{EmbedError, Embedder, EmbedderId, Purpose};
 
-/// Batches of more text than this, in bytes, leave the async threads.
-const INLINE_BYTES: usize = 16 * 1024;
+use crate::each;
 
-/// The default: words, word pairs and fragments of words hashed into a vector. It needs no model, takes
+/// Words, word pairs and fragments of words hashed into a vector. It needs no model, takes
 /// tens of microseconds for a short text and finds what shares words or spelling, not meaning.
 #[derive(Debug, Clone)]
 pub struct HashingEmbedder {
@@ -26,16 +25,6 @@ impl Embedder for HashingEmbedder {
     }
 
     async fn embed(&self, texts: &[String], _purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
-        if texts.iter().map(String::len).sum::<usize>() <= INLINE_BYTES {
-            return Ok(vectors(texts));
-        }
-        let texts = texts.to_vec();
-        tokio::task::spawn_blocking(move || vectors(&texts))
-            .await
-            .map_err(|e| EmbedError::Unavailable(format!("hashing did not finish: {e}")))
+        each::embed(texts, vector::vector).await
     }
-}
-
-fn vectors(texts: &[String]) -> Vec<Vec<f32>> {
-    texts.iter().map(|text| vector::vector(text)).collect()
 }

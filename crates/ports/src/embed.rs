@@ -5,7 +5,7 @@ use async_trait::async_trait;
 /// Which model made a vector. A collection remembers it; vectors of different embedders never mix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EmbedderId {
-    /// `hashing-v1`, `dir:all-MiniLM-L6-v2`, `http:text-embedding-3-small`.
+    /// `static-v1`, `hashing-v1`, `dir:all-MiniLM-L6-v2`, `http:text-embedding-3-small`.
     pub model: String,
     pub dimension: usize,
 }

@@ -100,6 +100,7 @@ fn qdrant_options(config: &config::Qdrant) -> QdrantOptions {
 
 pub(crate) fn embedder(config: &config::Embedder) -> EmbedderSpec {
     match config {
+        config::Embedder::Static => EmbedderSpec::Static,
         config::Embedder::Hashing => EmbedderSpec::Hashing,
         config::Embedder::Directory { path } => EmbedderSpec::Directory(path.clone()),
         config::Embedder::Http(http) => EmbedderSpec::Http(HttpSettings {

@@ -27,6 +27,9 @@ type Source = (&'static str, fn(u64) -> String);
 const SOURCES: [Source; 2] = [("query of 10 words", data::query), ("run of 100 words", data::long_text)];
 
 pub(crate) async fn run(args: &Args, report: &mut Report) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let table = EmbedderSpec::Static.build().await?;
+    report.add("check the static table, once", started.elapsed().as_secs_f64() * 1e3, "ms");
     let hashing = EmbedderSpec::Hashing.build().await?;
     // The dictionary is read with the first Chinese word.
     let started = Instant::now();
@@ -36,6 +39,7 @@ pub(crate) async fn run(args: &Args, report: &mut Report) -> anyhow::Result<()> 
         let texts: Vec<String> = (0..args.texts).map(text).collect();
         time(report, &format!("tokens, {name}"), &texts, |text| black_box(tokens(text)).len());
         time(report, &format!("bm25, {name}"), &texts, |text| black_box(bm25::encode_document(text)).0.len());
+        vectors(report, &format!("{}, {name}", table.id().model), &texts, &*table).await?;
         vectors(report, &format!("hashing-v1, {name}"), &texts, &*hashing).await?;
     }
     if let Some(path) = &args.model {

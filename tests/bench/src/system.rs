@@ -32,7 +32,7 @@ pub(crate) struct System {
 impl System {
     pub(crate) async fn start(dir: &Path) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let embedder = EmbedderSpec::Hashing.build().await?;
+        let embedder = EmbedderSpec::default().build().await?;
         let backend = Arc::new(EdgeBackend::open(dir, EdgeOptions::default())?);
         let bus: Arc<dyn Bus> = Arc::new(LocalBus::open(&dir.join("bus.db"), LocalBusOptions::default())?);
         let store: Arc<dyn MemoryStore> = Arc::new(Store::new(backend.clone(), StoreOptions::default()));

@@ -1,4 +1,4 @@
-//! What every embedder promises, asked of each: the default, a model directory, an endpoint; and of real
+//! What every embedder promises, asked of each: the default, hashing, a model directory, an endpoint; and of real
 //! models where they are set up.
 
 use std::{
@@ -43,6 +43,11 @@ async fn check_contract(embedder: &dyn Embedder) {
         embedder.embed(&["磁盘 disk full pod restart ".repeat(10_000)], Purpose::Passage).await.unwrap();
     assert!((cosine(&huge[0], &huge[0]) - 1.0).abs() < 1e-3, "{name}: a huge text");
     assert!(embedder.embed(&[], Purpose::Query).await.unwrap().is_empty(), "{name}: nothing for nothing");
+}
+
+#[tokio::test]
+async fn static_table() {
+    check_contract(&*EmbedderSpec::default().build().await.unwrap()).await;
 }
 
 #[tokio::test]
