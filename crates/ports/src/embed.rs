@@ -43,3 +43,11 @@ pub trait Embedder: Send + Sync + 'static {
 
     async fn embed(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
+
+/// Reads a query and a text together and tells how relevant the text is: more exact than vectors, and far
+/// slower, so it is asked about few texts.
+#[async_trait]
+pub trait Reranker: Send + Sync + 'static {
+    /// Relevance of each text, 0 to 1, in order. Dropping the future ends the work soon.
+    async fn rerank(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, EmbedError>;
+}

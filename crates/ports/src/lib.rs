@@ -17,10 +17,10 @@ pub use bus::{
     Settle,
 };
 pub use clock::{Clock, SystemClock};
-pub use embed::{EmbedError, Embedder, EmbedderId, Purpose};
+pub use embed::{EmbedError, Embedder, EmbedderId, Purpose, Reranker};
 pub use llm::{JsonSchema, Llm, LlmError, LlmReply, LlmRequest, LlmUsage};
 pub use reembed::{Rebuild, Reembed, ReembedStep, StoredVectors};
 pub use store::{
-    Arm, Candidate, CandidateId, Encoded, Encoding, Fetched, Hit, HitSearch, MemoryStore, Page, PageRequest,
-    Search, SparseVector, StoreError, StoreStats,
+    Arm, Candidate, CandidateId, Encoded, Encoding, Fetched, MemoryStore, Page, PageRequest, Search,
+    SparseVector, StoreError, StoreStats,
 };
