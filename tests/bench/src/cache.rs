@@ -1,12 +1,19 @@
 //! Recall of a user's facts, asked of the store each time and with what recall keeps in memory.
 
-use std::{path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use hindsight_api::{DEFAULT_TENANT, EdgeLayer, Keyring};
 use hindsight_bus_local::{LocalBus, LocalBusOptions};
 use hindsight_client::Client;
 use hindsight_embed::EmbedderSpec;
-use hindsight_ports::{Clock, Embedder, Encoded, Encoding, MemoryStore, Purpose, SparseVector, SystemClock};
+use hindsight_ports::{
+    Clock, Embedder, Encoded, Encoding, MemoryStore, Purpose, SparseVector, SystemClock,
+    testkit::faulty_store::{Calls, Fault, FaultyStore, StoreCall, When},
+};
 use hindsight_proto::{common::v1::MemoryKind, recall::v1::RecallRequest};
 use hindsight_recall::{CacheSettings, Recall, RecallSettings};
 use hindsight_runtime::{Role, Running};
@@ -17,7 +24,7 @@ use hindsight_types::{Fact, Memory, TenantId, Timestamp, UserId};
 
 use crate::report::{Report, Times};
 
-const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(5);
 /// Facts written at a time.
 const BATCH: usize = 500;
 /// Recalls before the clock runs.
@@ -33,6 +40,9 @@ pub(crate) struct Args {
     others: usize,
     #[arg(long, default_value_t = 300)]
     queries: u64,
+    /// How much later the store answers a read than the engine does, in milliseconds, as one in the network.
+    #[arg(long, default_value_t = 0)]
+    store_away: u64,
     /// A sentence-transformers directory to encode with.
     #[arg(long)]
     model: Option<PathBuf>,
@@ -50,40 +60,75 @@ pub(crate) async fn run(args: &Args, report: &mut Report) -> anyhow::Result<()> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let bus = Arc::new(LocalBus::open(&dir.path().join("bus.db"), LocalBusOptions::default())?);
     let settings = RecallSettings::default();
-    let plain = Recall::new(settings.clone(), store.clone(), embedder.clone(), clock.clone());
+    let [asked, spared] = [away(&store, args.store_away), away(&store, args.store_away)];
+    let plain = Recall::new(settings.clone(), asked.clone(), embedder.clone(), clock.clone());
     let caches = CacheSettings { facts_per_user: 999, ..CacheSettings::default() };
-    let kept = Recall::remembering(settings, &caches, bus, store.clone(), embedder, clock);
+    let kept = Recall::remembering(settings, &caches, bus, spared.clone(), embedder, clock);
     let (plain, kept) = (serve(plain).await?, serve(kept).await?);
 
-    let (mut stored, mut new, mut repeated) = (Times::default(), Times::default(), Times::default());
+    let mut measured: [Measured; 3] = Default::default();
     for index in 0..WARM_UP + args.queries {
         if index == WARM_UP {
-            (stored, new, repeated) = Default::default();
+            measured = Default::default();
         }
         // In turn, so that all see the same noise of the machine.
         let question = question(index);
-        ask(&plain.0, &question, &mut stored).await?;
-        ask(&kept.0, &question, &mut new).await?;
-        ask(&kept.0, &question, &mut repeated).await?;
+        let ways = [(&plain.0, &asked), (&kept.0, &spared), (&kept.0, &spared)];
+        for ((client, store), measured) in ways.into_iter().zip(&mut measured) {
+            let before = reads(store);
+            ask(client, &question, &mut measured.times).await?;
+            measured.reads += reads(store) - before;
+        }
     }
-    for percent in [50, 99] {
-        let of = format!("{} of {} facts, p{percent}", args.facts, args.facts + args.others);
-        let cold = format!("recall from the store, {of}");
-        report.add(cold.clone(), stored.percentile(percent), "ms");
-        report.add_beside(
-            format!("facts in memory, new question, {of}"),
-            new.percentile(percent),
-            "ms",
-            &cold,
-        );
-        let warm = format!("facts in memory, same question, {of}");
-        report.add_beside(warm, repeated.percentile(percent), "ms", &cold);
-    }
+    tell(args, &measured, report);
     for (_, running) in [plain, kept] {
         running.stop().await;
     }
     backend.close().await;
     Ok(())
+}
+
+fn tell(args: &Args, measured: &[Measured; 3], report: &mut Report) {
+    let of = format!("{} of {} facts", args.facts, args.facts + args.others);
+    let ways =
+        ["from the store", "with facts in memory, new question", "with facts in memory, same question"];
+    let name = |way: &str, what: &str| format!("recall {way}, {of}, {what}");
+    for (way, measured) in ways.iter().zip(measured) {
+        report.add(
+            name(way, "reads of the store"),
+            measured.reads as f64 / args.queries.max(1) as f64,
+            "each",
+        );
+        for percent in [50, 99] {
+            let what = format!("p{percent}");
+            report.add_beside(
+                name(way, &what),
+                measured.times.percentile(percent),
+                "ms",
+                &name(ways[0], &what),
+            );
+        }
+    }
+}
+
+/// Counts, and answers reads later.
+fn away(store: &Arc<dyn MemoryStore>, ms: u64) -> Arc<FaultyStore> {
+    let store = FaultyStore::new(store.clone(), 1);
+    if ms > 0 {
+        store.inject(Calls::Reads, When::Always, Fault::Delay(Duration::from_millis(ms)));
+    }
+    Arc::new(store)
+}
+
+fn reads(store: &FaultyStore) -> u64 {
+    store.made(StoreCall::Search) + store.made(StoreCall::Fetch)
+}
+
+/// What was measured of one way to ask.
+#[derive(Default)]
+struct Measured {
+    times: Times,
+    reads: u64,
 }
 
 async fn serve(role: Recall) -> anyhow::Result<(Client, Running)> {
