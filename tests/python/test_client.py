@@ -12,7 +12,7 @@ from grpc_status import rpc_status
 
 from google.protobuf.descriptor_pool import DescriptorPool
 from hindsight.collector.v1 import collector_pb2, collector_service_pb2_grpc
-from hindsight.common.v1 import evaluation_pb2, memory_pb2, outcome_pb2, trajectory_pb2
+from hindsight.common.v1 import evaluation_pb2, memory_pb2, outcome_pb2, receipt_pb2, trajectory_pb2
 from hindsight.event.v1 import event_pb2
 from hindsight.memory.v1 import memory_pb2 as store_pb2, memory_service_pb2_grpc
 from hindsight.recall.v1 import recall_pb2, recall_service_pb2_grpc
@@ -147,6 +147,86 @@ class Client(unittest.TestCase):
 
         self.assertIn(kept.memory_id, facts(user))
         self.assertEqual(facts("somebody else"), [])
+
+    def test_a_recall_is_explained_and_reported_on(self):
+        user = f"user-{uuid.uuid4()}"
+        kept = self.collector.Retain(
+            collector_pb2.RetainRequest(
+                user=user,
+                content="The spare key is under the blue flower pot. 备用钥匙在蓝色花盆下",
+                consistency=collector_pb2.CONSISTENCY_INDEXED,
+            ),
+            timeout=LIMIT,
+        )
+        answer = self.recall.Recall(
+            recall_pb2.RecallRequest(
+                query="Where is the spare key?", user=user, time_zone="Europe/Paris", language="zh", strict=True
+            ),
+            timeout=LIMIT,
+        )
+        self.assertIn(kept.memory_id, [item.memory.fact.memory_id for item in answer.items], answer.empty_reason)
+
+        report = recall_pb2.ReportOutcomeRequest(
+            receipt_id=answer.receipt_id,
+            user=user,
+            trace_id=f"visit-{uuid.uuid4()}",
+            outcome=outcome_pb2.OUTCOME_STATUS_SUCCESS,
+            items=[
+                recall_pb2.ReportedItem(memory_id=kept.memory_id, verdict=receipt_pb2.FEEDBACK_VERDICT_HELPFUL)
+            ],
+            note="found it",
+        )
+        for _ in range(2):
+            said = self.recall.ReportOutcome(report, timeout=LIMIT)
+            self.assertEqual((said.evidence, len(said.feedback)), (1, 1))
+
+        stranger = str(uuid.uuid4())
+        explain = recall_pb2.ExplainRecallRequest(receipt_id=answer.receipt_id, user=user, expect=stranger)
+        told = self.recall.ExplainRecall(explain, timeout=LIMIT)
+        self.assertEqual(told.receipt.feedback[0].note, "found it")
+        self.assertGreaterEqual(told.receipt.funnel.shortlisted, 1)
+        self.assertEqual(told.expected.fate, recall_pb2.EXPECTED_FATE_NOT_FOUND)
+        self.assertTrue(told.expected.remedy)
+
+        report.items[0].memory_id = stranger
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.recall.ReportOutcome(report, timeout=LIMIT)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
+
+    def test_a_batch_says_what_became_of_each(self):
+        user = f"user-{uuid.uuid4()}"
+        receipt = memory_pb2.Attachment(
+            uri="s3://receipts/4711.pdf", media_type="application/pdf", caption="receipt of the coffee grinder"
+        )
+        turns = [
+            dict(content="谢谢！"),
+            dict(content="I prefer tea without sugar", speaker="Ann"),
+            dict(content="The grinder came broken", attachments=[receipt], status=memory_pb2.FACT_STATUS_RESOLVED),
+            dict(content="Thanks!", force=True),
+            dict(content="x", attachments=[memory_pb2.Attachment(uri="javascript:alert(1)")]),
+        ]
+        facts = [
+            collector_pb2.RetainRequest(
+                user=user, session="talk", consistency=collector_pb2.CONSISTENCY_INDEXED, **turn
+            )
+            for turn in turns
+        ]
+        results = self.collector.RetainBatch(collector_pb2.RetainBatchRequest(facts=facts), timeout=LIMIT).results
+        self.assertEqual([result.retained for result in results], [False, True, True, True, False])
+        self.assertEqual(results[0].not_retained.reason, collector_pb2.NOT_RETAINED_REASON_THANKS)
+        self.assertEqual(list(results[4].rejection.fields), ["attachments[0].uri"])
+
+        request = store_pb2.GetMemoryRequest(
+            memory_id=results[2].memory_id, kind=memory_pb2.MEMORY_KIND_FACT, user=user
+        )
+        fact = self.memory.GetMemory(request, timeout=LIMIT).memory.fact
+        self.assertEqual((list(fact.attachments), fact.status), ([receipt], memory_pb2.FACT_STATUS_RESOLVED))
+        self.assertEqual(fact.surroundings, "Ann: I prefer tea without sugar\nThanks!")
+        request = recall_pb2.RecallRequest(
+            query="the receipt of the coffee grinder", user=user, kinds=[memory_pb2.MEMORY_KIND_FACT], strict=True
+        )
+        found = [item.memory.fact.memory_id for item in self.recall.Recall(request, timeout=LIMIT).items]
+        self.assertIn(results[2].memory_id, found)
 
     def test_events_are_acknowledged_by_sequence(self):
         trace = f"stream-{uuid.uuid4()}"
