@@ -8,7 +8,11 @@ use hindsight_bus_amqp::testkit::Broker;
 use hindsight_client::Client;
 use hindsight_e2e::{program, until};
 use tempfile::TempDir;
-use tokio::task::block_in_place;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    task::block_in_place,
+};
 use tonic::transport::Channel;
 use tonic_health::pb::{
     HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
@@ -66,11 +70,21 @@ pub struct Node {
     pub role: Role,
     pub process: Process,
     port: u16,
+    admin_port: u16,
 }
 
 impl Node {
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The sum of what the process tells of a metric, over its series that name all of these words; 0 when there
+    /// are none.
+    pub async fn metric(&self, name: &str, words: &[&str]) -> Result<f64, String> {
+        let told = get(self.admin_port, "/metrics").await.map_err(|e| e.to_string())?;
+        let series =
+            told.lines().filter(|line| line.starts_with(name) && words.iter().all(|w| line.contains(w)));
+        Ok(series.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum())
     }
 
     /// As its users have it: repeats its calls while the server is away.
@@ -118,7 +132,7 @@ impl Cluster {
         let turn = block_in_place(turn).unwrap_or_else(|e| panic!("{e}"));
         let broker = block_in_place(|| Broker::start(None)).unwrap_or_else(|e| panic!("{e}"))?;
         let dir = TempDir::new().unwrap_or_else(|e| panic!("{e}"));
-        let ports = free_ports(1 + shape.roles().count());
+        let ports = free_ports(1 + 2 * shape.roles().count());
         let store = Process::new(
             program("hindsight-qdrant-socket"),
             store_args(dir.path(), ports[0], "0s"),
@@ -126,10 +140,14 @@ impl Cluster {
             dir.path().join("qdrant.log"),
         );
         let env = [settings(&broker, ports[0]), shape.env.clone()].concat();
-        let nodes = shape.roles().zip(&ports[1..]).map(|((role, i), port)| {
+        let nodes = shape.roles().zip(ports[1..].chunks(2)).map(|((role, i), ports)| {
             let log = dir.path().join(format!("{}-{i}.log", role.program()));
-            let args = vec!["--listen".to_owned(), format!("127.0.0.1:{port}")];
-            Node { role, port: *port, process: Process::new(program(role.program()), args, env.clone(), log) }
+            let (port, admin_port) = (ports[0], ports[1]);
+            let listen = [("--listen", port), ("--admin-listen", admin_port)];
+            let args =
+                listen.into_iter().flat_map(|(flag, port)| [flag.to_owned(), format!("127.0.0.1:{port}")]);
+            let process = Process::new(program(role.program()), args.collect(), env.clone(), log);
+            Node { role, process, port, admin_port }
         });
         let mut cluster =
             Self { broker, store, nodes: nodes.collect(), store_port: ports[0], dir, _turn: turn };
@@ -180,6 +198,15 @@ impl Cluster {
         let args = store_args(self.dir.path(), self.store_port, delay);
         self.store.start_with(args);
     }
+}
+
+async fn get(port: u16, path: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
 }
 
 /// Waits for the clusters of other tests to end.
