@@ -49,7 +49,8 @@ pub struct ArmReport {
     /// `dense`, `bm25`, `entities`, `period`; `fetch` for reading the shortlist, `rerank` for the reranker.
     pub arm: String,
     pub candidates: u32,
-    /// Empty when it answered; otherwise why it did not (`deadline`, `store unavailable`).
+    /// Empty when it answered; otherwise why it did not (`deadline`, `store unavailable`) or not in full
+    /// (`embedder changing: 43 % re-encoded`).
     pub dropped: String,
 }
 

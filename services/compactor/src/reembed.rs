@@ -13,7 +13,7 @@ pub(crate) struct Reembedder {
     pub(crate) vectors: Arc<dyn Reembed>,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Between two looks when there is nothing to do.
+    /// Between two looks when there is nothing to do: each reads through everything.
     pub(crate) every: Duration,
     /// Why the last step failed.
     pub(crate) trouble: Trouble,

@@ -12,6 +12,9 @@ use crate::{
     reembed::Reembedder, service::Service,
 };
 
+/// Looks at idle tasks for each look at vectors.
+const LOOKS: u32 = 10;
+
 /// The role `compactor`: upkeep by the one that leads, and the gRPC service for operators.
 pub struct Compactor {
     bus: Arc<dyn Bus>,
@@ -34,7 +37,7 @@ impl Compactor {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let trouble = Trouble::default();
-        let every = settings.every;
+        let every = settings.every * LOOKS;
         let reembedder = Reembedder { vectors, embedder, clock: clock.clone(), every, trouble };
         let receipts = Receipts { settings: settings.clone(), store: store.clone(), clock: clock.clone() };
         let idle = Idle { settings, bus: bus.clone(), store, clock };

@@ -1,8 +1,11 @@
 //! One recall from question to answer: search, read the few that are worth it, rank, leave a receipt.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use hindsight_ports::{Clock, Embedder, MemoryStore};
+use hindsight_ports::{Clock, Embedder, MemoryStore, Reembed};
 use hindsight_rank::{DenseScale, Pool, Query, Ranked, Ranking, Request};
 use hindsight_telemetry::{Label, Metric};
 use hindsight_types::{Receipt, ReceiptId, Timestamp};
@@ -41,6 +44,8 @@ pub(crate) struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: RecallSettings,
     pub(crate) dense: DenseScale,
+    /// Knows what the vectors of the store lack.
+    pub(crate) vectors: OnceLock<Arc<dyn Reembed>>,
     /// Receipts on their way to the store.
     pub(crate) receipts: TaskTracker,
 }
@@ -77,7 +82,16 @@ impl Engine {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let dense = settings.rank.dense.unwrap_or_else(|| DenseScale::of(embedder.id()));
-        Self { store, memories, embedder, clock, settings, dense, receipts: TaskTracker::new() }
+        Self {
+            store,
+            memories,
+            embedder,
+            clock,
+            settings,
+            dense,
+            vectors: OnceLock::new(),
+            receipts: TaskTracker::new(),
+        }
     }
 
     /// Answers within `patience` (by default the setting) with what there is by then.
@@ -85,13 +99,12 @@ impl Engine {
         let plan = Plan::new(patience.unwrap_or(Duration::from_millis(self.settings.deadline_ms)));
         let now = self.clock.now();
         let query = ask.query(now);
-        let reach = Reach {
-            kinds: &ask.kinds,
-            candidates: self.settings.candidates,
-            until: plan.searched,
-        };
+        let reach = Reach { kinds: &ask.kinds, candidates: self.settings.candidates, until: plan.searched };
         let view = self.memories.view(&ask.viewer);
         let mut found = search(&view, &*self.embedder, &query, plan.embedding, reach).await;
+        if let Some(why) = self.vectors.get().and_then(|v| v.known_vectors()?.trouble()) {
+            found.lacks("dense", &why);
+        }
         let pool = self.pool(query.clone(), &mut found);
         let shortlist = pool.shortlist();
         let fetched = fetch(&view, &shortlist, plan.fetched, &mut found).await;

@@ -1,7 +1,7 @@
 use std::{any::Any, fmt, sync::Arc};
 
 use async_trait::async_trait;
-use hindsight_ports::{Bus, Clock, Embedder, MemoryStore};
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Reembed};
 use hindsight_proto::{
     memory::v1::memory_service_server::{self, MemoryServiceServer},
     recall::v1::recall_service_server::{self, RecallServiceServer},
@@ -55,6 +55,13 @@ impl Recall {
         let memories = cache::Memories::kept(caches, store.clone());
         let embedder = RememberingEmbedder::over(embedder, caches.embeddings_bytes);
         Self { engine: Arc::new(Engine::new(settings, store, memories, embedder, clock)), bus: Some(bus) }
+    }
+
+    /// Receipts say what the vectors of the store lack while its embedder changes.
+    #[must_use]
+    pub fn knowing(self, vectors: Arc<dyn Reembed>) -> Self {
+        self.engine.vectors.get_or_init(|| vectors);
+        self
     }
 
     /// Is to be called with what is about to be written in this process; what it returns is to be dropped when it is.

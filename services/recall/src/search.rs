@@ -138,6 +138,12 @@ impl Found {
         self.error.get_or_insert(error);
     }
 
+    /// Notes why an arm that answered did not find all that it finds otherwise.
+    pub(crate) fn lacks(&mut self, arm: &str, why: &str) {
+        let answered = |report: &&mut ArmReport| report.arm == arm && report.dropped.is_empty();
+        self.reports.iter_mut().filter(answered).for_each(|report| report.dropped = why.to_owned());
+    }
+
     /// Whether anything is missing that was to be searched.
     pub(crate) fn is_degraded(&self) -> bool {
         self.reports.iter().any(|arm| !arm.dropped.is_empty())

@@ -104,9 +104,10 @@ pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
         facts_per_user: cache.facts_per_user,
         facts_ttl: cache.facts_ttl,
     };
-    let Parts { bus, store, embedder, clock, .. } = parts;
+    let Parts { bus, store, vectors, embedder, clock, .. } = parts;
     let (bus, store, embedder) = (bus.clone(), store.clone(), embedder.clone());
     let role = Recall::remembering(settings, &caches, bus, store, embedder, clock.clone());
+    let role = role.knowing(vectors.clone());
     parts.announcer.also_tell(role.on_write());
     searching(role, parts)
 }

@@ -239,6 +239,7 @@ fn read(point: RetrievedPoint) -> Option<Bare> {
     let id = point.id.clone()?;
     let stamp = point::integer(&point.payload, field::STAMP);
     let text = match point::decode::<Memory>(&point) {
+        // What writers have embedded.
         Ok(memory) => Some(memory.indexed_text()),
         Err(error) => {
             tracing::error!(%error, "a stored record cannot be given a vector");

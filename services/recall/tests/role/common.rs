@@ -42,6 +42,8 @@ pub(crate) fn tenant(name: &str) -> TenantId {
 
 pub(crate) struct World {
     pub(crate) store: Arc<FaultyStore>,
+    /// The same store.
+    pub(crate) vectors: Arc<Store>,
     pub(crate) role: Recall,
     _dir: tempfile::TempDir,
 }
@@ -53,12 +55,13 @@ impl World {
 
     pub(crate) async fn with_embedder(embedder: Arc<dyn Embedder>) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let backend = EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap();
-        let store = Store::new(Arc::new(backend), StoreOptions::default());
-        store.prepare(embedder.id()).await.unwrap();
-        let store = Arc::new(FaultyStore::new(Arc::new(store), 1));
+        let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
+        let vectors = Arc::new(Store::new(backend, StoreOptions::default()));
+        vectors.prepare(embedder.id()).await.unwrap();
+        let store = Arc::new(FaultyStore::new(vectors.clone(), 1));
         let role = Recall::new(RecallSettings::default(), store.clone(), embedder, Arc::new(Fixed));
-        Self { store, role, _dir: dir }
+        let role = role.knowing(vectors.clone());
+        Self { store, vectors, role, _dir: dir }
     }
 
     pub(crate) async fn remember(&self, memories: Vec<Memory>) {

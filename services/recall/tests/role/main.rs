@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod changing;
 mod common;
 mod examples;
 mod memory;
