@@ -5,4 +5,5 @@ mod evaluate;
 mod letters;
 mod memory;
 mod process;
+mod reembed;
 mod support;
