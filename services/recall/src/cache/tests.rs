@@ -218,7 +218,7 @@ async fn a_change_is_seen_at_once_and_others_stay() {
     let [bob, other] = [viewer("acme", "bob"), viewer("acme", "安")];
     world.warm(&bob).await;
     world.warm(&other).await;
-    world.write(vec![fact("acme", "bob", 90)]).await;
+    world.write(vec![fact("acme", "bob", 91)]).await;
     assert!(!world.is_kept(&bob), "what was kept is out of date");
     assert!(world.is_kept(&other));
     world.warm(&bob).await;
