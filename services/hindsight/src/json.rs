@@ -25,6 +25,17 @@ pub(crate) fn of_message<M: Message>(name: &str, message: &M) -> Result<Value, F
     dynamic.serialize_with_options(serde_json::value::Serializer, &options).map_err(|e| fail(e.to_string()))
 }
 
+/// The message that `text` describes, in proto3 JSON. The error says what is wrong with it.
+pub(crate) fn to_message<M: Message + Default>(name: &str, text: &str) -> Result<M, String> {
+    let schema = SCHEMA.as_ref().map_err(Clone::clone)?;
+    let descriptor =
+        schema.get_message_by_name(name).ok_or_else(|| format!("{name} is not in the schema"))?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let dynamic = DynamicMessage::deserialize(descriptor, &mut deserializer).map_err(|e| e.to_string())?;
+    deserializer.end().map_err(|e| e.to_string())?;
+    dynamic.transcode_to().map_err(|e| e.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use hindsight_proto::{common::v1::MemoryKind, memory::v1 as pb};
@@ -39,6 +50,19 @@ mod tests {
         let request = pb::ListMemoriesRequest { kind: MemoryKind::Fact.into(), ..Default::default() };
         let value = of_message("hindsight.memory.v1.ListMemoriesRequest", &request).unwrap();
         assert_eq!(value["kind"], "MEMORY_KIND_FACT");
+    }
+
+    #[test]
+    fn a_message_is_read_from_its_json() {
+        use hindsight_proto::{collector::v1::RetainRequest, common::v1::FactType};
+        const NAME: &str = "hindsight.collector.v1.RetainRequest";
+        let text = r#"{"user":"li","content":"茶","type":"FACT_TYPE_PREFERENCE","occurred_at":"2023-05-08T13:56:00Z"}"#;
+        let read: RetainRequest = to_message(NAME, text).unwrap();
+        assert_eq!((read.content.as_str(), read.r#type()), ("茶", FactType::Preference));
+        assert_eq!(read.occurred_at.unwrap().seconds, 1_683_554_160);
+        for wrong in ["{", r#"{"usr":"li"}"#, r#"{"user":5}"#, r#"{} {}"#, "[]"] {
+            assert!(to_message::<RetainRequest>(NAME, wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

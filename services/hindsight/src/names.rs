@@ -24,6 +24,30 @@ impl Kind {
     }
 }
 
+/// What sort of thing a user said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FactKind {
+    Preference,
+    Order,
+    Promise,
+    Identity,
+    Event,
+    Other,
+}
+
+impl FactKind {
+    pub(crate) fn to_proto(self) -> pb::FactType {
+        match self {
+            Self::Preference => pb::FactType::Preference,
+            Self::Order => pb::FactType::Order,
+            Self::Promise => pb::FactType::Promise,
+            Self::Identity => pb::FactType::Identity,
+            Self::Event => pb::FactType::Event,
+            Self::Other => pb::FactType::Other,
+        }
+    }
+}
+
 /// `MEMORY_KIND_FAILURE_PATTERN` as `failure pattern`.
 fn words(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
@@ -32,6 +56,22 @@ fn words(name: &str, prefix: &str) -> String {
 pub(crate) fn kind(value: i32) -> String {
     pb::MemoryKind::try_from(value)
         .map_or_else(|_| value.to_string(), |v| words(v.as_str_name(), "MEMORY_KIND_"))
+}
+
+/// Empty when it is nothing in particular.
+pub(crate) fn fact_type(value: i32) -> String {
+    match pb::FactType::try_from(value).unwrap_or_default() {
+        pb::FactType::Unspecified | pb::FactType::Other => String::new(),
+        known => words(known.as_str_name(), "FACT_TYPE_"),
+    }
+}
+
+/// Empty while the fact holds.
+pub(crate) fn fact_status(value: i32) -> String {
+    match pb::FactStatus::try_from(value).unwrap_or_default() {
+        pb::FactStatus::Unspecified | pb::FactStatus::Open => String::new(),
+        known => words(known.as_str_name(), "FACT_STATUS_"),
+    }
 }
 
 pub(crate) fn outcome(value: i32) -> String {

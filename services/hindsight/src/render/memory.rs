@@ -1,7 +1,7 @@
-use hindsight_proto::common::v1::{Memory, memory::Kind};
+use hindsight_proto::common::v1::{Attachment, Fact, Memory, memory::Kind};
 
 use super::short;
-use crate::ui::Style;
+use crate::{names, ui::Style};
 
 const WIDTH: usize = 100;
 
@@ -28,10 +28,23 @@ pub(crate) fn name(m: &Memory) -> String {
     }
 }
 
+/// What was said, what sort of thing it is, and what belongs to it.
+fn fact(f: &Fact) -> String {
+    let attachment = |a: &Attachment| match a.caption.as_str() {
+        "" => a.uri.clone(),
+        caption => format!("{} ({})", a.uri, short(caption, WIDTH)),
+    };
+    let known =
+        [names::fact_type(f.r#type), names::fact_status(f.status)].into_iter().filter(|w| !w.is_empty());
+    let details: Vec<String> = known.chain(f.attachments.iter().map(attachment)).collect();
+    let text = short(&f.content, WIDTH);
+    if details.is_empty() { text } else { format!("{text}  {}", Style::Dim.paint(&details.join(" · "))) }
+}
+
 /// A memory on one line, with its id.
 pub(crate) fn line(m: &Memory) -> String {
     let (id, text) = match &m.kind {
-        Some(Kind::Fact(f)) => (&f.memory_id, short(&f.content, WIDTH)),
+        Some(Kind::Fact(f)) => (&f.memory_id, fact(f)),
         Some(Kind::Experience(e)) => {
             let task = e.trajectory.as_ref().map(|t| short(&t.task_description, WIDTH)).unwrap_or_default();
             (&e.memory_id, format!("{}  {task}", name(m)))

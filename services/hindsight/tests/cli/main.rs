@@ -5,5 +5,6 @@ mod evaluate;
 mod letters;
 mod memory;
 mod process;
+mod retain;
 mod reembed;
 mod support;
