@@ -1,20 +1,12 @@
-mod call;
 mod wire;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use hindsight_ports::{EmbedError, Embedder, EmbedderId, Purpose};
-use hindsight_text::truncate_chars;
 use secrecy::SecretString;
 
-use call::Endpoint;
-
-/// Longest text sent. Hosted models take about 8,000 tokens, and one Chinese character can be more than one.
-const MAX_CHARS: usize = 6_000;
-
-/// Sent in place of a text without any character, which such endpoints refuse.
-const EMPTY: &str = "(empty)";
+use crate::endpoint::{Endpoint, requests, sendable};
 
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
@@ -28,7 +20,7 @@ pub struct HttpSettings {
     pub shorten: bool,
     /// For one request; a call may retry three times.
     pub timeout: Duration,
-    /// Texts per request.
+    /// Texts per request, at most; long ones are sent fewer at a time.
     pub batch_size: usize,
     /// Put before each text; the E5 family wants `query: ` and `passage: `.
     pub query_prefix: String,
@@ -75,7 +67,7 @@ impl HttpSettings {
 #[derive(Debug)]
 pub struct HttpEmbedder {
     id: EmbedderId,
-    endpoint: Endpoint,
+    caller: Caller,
     batch_size: usize,
     query_prefix: String,
     passage_prefix: String,
@@ -84,10 +76,10 @@ pub struct HttpEmbedder {
 impl HttpEmbedder {
     pub async fn connect(settings: HttpSettings) -> Result<Self, EmbedError> {
         settings.check()?;
-        let endpoint = Endpoint::new(&settings)?;
+        let caller = Caller::new(&settings)?;
         let dimension = match settings.dimension {
             Some(dimension) => dimension,
-            None => probe(&endpoint, &settings.passage_prefix).await?,
+            None => probe(&caller, &settings.passage_prefix).await?,
         };
         // A passage prefix changes every stored vector, so it is part of who made it.
         let model = match settings.passage_prefix.as_str() {
@@ -96,7 +88,7 @@ impl HttpEmbedder {
         };
         Ok(Self {
             id: EmbedderId { model, dimension },
-            endpoint,
+            caller,
             batch_size: settings.batch_size,
             query_prefix: settings.query_prefix,
             passage_prefix: settings.passage_prefix,
@@ -108,13 +100,42 @@ impl HttpEmbedder {
             Purpose::Query => &self.query_prefix,
             Purpose::Passage => &self.passage_prefix,
         };
-        let text = truncate_chars(text, MAX_CHARS);
-        format!("{prefix}{}", if text.trim().is_empty() { EMPTY } else { text })
+        format!("{prefix}{}", sendable(text))
     }
 }
 
-async fn probe(endpoint: &Endpoint, prefix: &str) -> Result<usize, EmbedError> {
-    let vectors = endpoint.embed(&[format!("{prefix}dimension")]).await.map_err(|error| match error {
+/// Asks the endpoint in its own terms.
+#[derive(Debug)]
+struct Caller {
+    endpoint: Endpoint,
+    model: String,
+    dimensions: Option<usize>,
+}
+
+impl Caller {
+    fn new(settings: &HttpSettings) -> Result<Self, EmbedError> {
+        let HttpSettings { base_url, api_key, timeout, .. } = settings;
+        Ok(Self {
+            endpoint: Endpoint::new(base_url, "/embeddings", api_key.clone(), *timeout)?,
+            model: settings.model.clone(),
+            dimensions: settings.dimension.filter(|_| settings.shorten),
+        })
+    }
+
+    /// One unit vector per input, in order.
+    async fn embed(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let request = wire::Request {
+            model: &self.model,
+            input: inputs,
+            encoding_format: "float",
+            dimensions: self.dimensions,
+        };
+        wire::vectors(&self.endpoint.post(&request).await?, inputs.len())
+    }
+}
+
+async fn probe(caller: &Caller, prefix: &str) -> Result<usize, EmbedError> {
+    let vectors = caller.embed(&[format!("{prefix}dimension")]).await.map_err(|error| match error {
         EmbedError::Unavailable(reason) => {
             EmbedError::Unavailable(format!("{reason}; set dimension to start while the endpoint is away"))
         }
@@ -130,10 +151,10 @@ impl Embedder for HttpEmbedder {
     }
 
     async fn embed(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let inputs: Vec<String> = texts.iter().map(|text| self.prepare(text, purpose)).collect();
         let mut vectors = Vec::with_capacity(texts.len());
-        for batch in texts.chunks(self.batch_size) {
-            let inputs: Vec<String> = batch.iter().map(|text| self.prepare(text, purpose)).collect();
-            vectors.extend(self.endpoint.embed(&inputs).await?);
+        for request in requests(&inputs, self.batch_size) {
+            vectors.extend(self.caller.embed(request).await?);
         }
         match vectors.iter().find(|vector| vector.len() != self.id.dimension) {
             None => Ok(vectors),

@@ -8,15 +8,15 @@ const MAX_BYTES: u64 = 4 << 30;
 
 /// The part of `sentence_bert_config.json` that matters here.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct SentenceConfig {
-    pub(super) max_seq_length: Option<usize>,
+pub(crate) struct SentenceConfig {
+    pub(crate) max_seq_length: Option<usize>,
 }
 
-pub(super) fn misconfigured(path: &Path, problem: impl std::fmt::Display) -> EmbedError {
+pub(crate) fn misconfigured(path: &Path, problem: impl std::fmt::Display) -> EmbedError {
     EmbedError::Misconfigured(format!("{}: {problem}", path.display()))
 }
 
-pub(super) fn required(directory: &Path, name: &str) -> Result<Vec<u8>, EmbedError> {
+pub(crate) fn required(directory: &Path, name: &str) -> Result<Vec<u8>, EmbedError> {
     optional(directory, name)?.ok_or_else(|| {
         misconfigured(
             &directory.join(name),
@@ -25,7 +25,7 @@ pub(super) fn required(directory: &Path, name: &str) -> Result<Vec<u8>, EmbedErr
     })
 }
 
-pub(super) fn optional(directory: &Path, name: &str) -> Result<Option<Vec<u8>>, EmbedError> {
+pub(crate) fn optional(directory: &Path, name: &str) -> Result<Option<Vec<u8>>, EmbedError> {
     let path = directory.join(name);
     let size = match fs::metadata(&path) {
         Ok(metadata) => metadata.len(),
@@ -41,7 +41,7 @@ pub(super) fn optional(directory: &Path, name: &str) -> Result<Option<Vec<u8>>, 
     fs::read(&path).map(Some).map_err(|e| misconfigured(&path, e))
 }
 
-pub(super) fn parse<T: DeserializeOwned>(
+pub(crate) fn parse<T: DeserializeOwned>(
     directory: &Path,
     name: &str,
     bytes: &[u8],
@@ -49,7 +49,7 @@ pub(super) fn parse<T: DeserializeOwned>(
     serde_json::from_slice(bytes).map_err(|e| misconfigured(&directory.join(name), e))
 }
 
-pub(super) fn optional_json<T: DeserializeOwned>(
+pub(crate) fn optional_json<T: DeserializeOwned>(
     directory: &Path,
     name: &str,
 ) -> Result<Option<T>, EmbedError> {

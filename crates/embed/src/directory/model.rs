@@ -6,13 +6,12 @@ use candle_transformers::models::bert::{BertModel, Config};
 use hindsight_ports::EmbedError;
 use hindsight_text::truncate_chars;
 use sha2::{Digest, Sha256};
-use tokenizers::{Encoding, PaddingParams, Tokenizer, TruncationParams};
+use tokenizers::{Encoding, Tokenizer};
 
-use super::files::{SentenceConfig, misconfigured, optional_json, parse, required};
-
-/// Characters read per token that the model takes: more than any tokenizer of this family needs, so that a
-/// huge text is not tokenized to be thrown away.
-const CHARS_PER_TOKEN: usize = 32;
+use super::{
+    files::{SentenceConfig, misconfigured, optional_json, parse, required},
+    tokens::{CHARS_PER_TOKEN, read_tokenizer, stack},
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pooling {
@@ -102,14 +101,6 @@ fn mean(hidden: &Tensor, mask: &Tensor) -> candle_core::Result<Tensor> {
     hidden.broadcast_mul(&mask)?.sum(1)?.broadcast_div(&mask.sum(1)?)
 }
 
-fn stack(encodings: &[Encoding], row: impl Fn(&Encoding) -> &[u32]) -> candle_core::Result<Tensor> {
-    let rows = encodings
-        .iter()
-        .map(|encoding| Tensor::new(row(encoding), &Device::Cpu))
-        .collect::<candle_core::Result<Vec<_>>>()?;
-    Tensor::stack(&rows, 0)
-}
-
 fn read_config(directory: &Path) -> Result<Config, EmbedError> {
     const NAME: &str = "config.json";
     let bytes = required(directory, NAME)?;
@@ -124,19 +115,6 @@ fn read_config(directory: &Path) -> Result<Config, EmbedError> {
             ),
         )),
     }
-}
-
-fn read_tokenizer(directory: &Path, max_tokens: usize, pad: usize) -> Result<Tokenizer, EmbedError> {
-    const NAME: &str = "tokenizer.json";
-    let wrong = |e: tokenizers::Error| misconfigured(&directory.join(NAME), e);
-    let mut tokenizer = Tokenizer::from_bytes(required(directory, NAME)?).map_err(wrong)?;
-    // The file may carry limits of its own; those of the model decide.
-    tokenizer
-        .with_truncation(Some(TruncationParams { max_length: max_tokens, ..Default::default() }))
-        .map_err(wrong)?;
-    let pad_id = u32::try_from(pad).unwrap_or_default();
-    tokenizer.with_padding(Some(PaddingParams { pad_id, ..Default::default() }));
-    Ok(tokenizer)
 }
 
 /// Mean, unless `1_Pooling/config.json` switches on exactly one mode, and another.

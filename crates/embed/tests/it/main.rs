@@ -2,4 +2,5 @@
 
 mod contract;
 mod directory;
+mod reranker;
 mod support;

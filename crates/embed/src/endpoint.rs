@@ -5,23 +5,25 @@ use hindsight_ports::EmbedError;
 use hindsight_text::truncate_chars;
 use reqwest::{Client, Response, StatusCode, Url, header::RETRY_AFTER};
 use secrecy::{ExposeSecret, SecretString};
-
-use super::{HttpSettings, wire};
+use serde::Serialize;
 
 const RETRIES: usize = 3;
 /// The longest wait between two tries. An endpoint that asks for more is reported as unavailable at once.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 const MAX_BODY: usize = 64 << 20;
+/// Longest text sent. Hosted models take about 8,000 tokens, and one Chinese character can be more than one.
+const MAX_CHARS: usize = 6_000;
+/// Hosted models take 300,000 tokens in one request.
+const MAX_REQUEST_CHARS: usize = 150_000;
 /// How much of an error's body is repeated, in characters.
 const EXCERPT: usize = 300;
 
+/// One address of a service that answers JSON with JSON.
 #[derive(Debug)]
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     client: Client,
     url: Url,
-    model: String,
     api_key: Option<SecretString>,
-    dimensions: Option<usize>,
 }
 
 /// A failed try, and what the endpoint said about the next one.
@@ -45,64 +47,53 @@ impl Failure {
 }
 
 impl Endpoint {
-    pub(super) fn new(settings: &HttpSettings) -> Result<Self, EmbedError> {
+    /// `path` is what follows `base_url`, which may end with it already. `timeout` is for one request.
+    pub(crate) fn new(
+        base_url: &str,
+        path: &str,
+        api_key: Option<SecretString>,
+        timeout: Duration,
+    ) -> Result<Self, EmbedError> {
         install_crypto();
-        let base = settings.base_url.trim_end_matches('/').trim_end_matches("/embeddings");
-        let url = Url::parse(&format!("{base}/embeddings"))
+        let base = base_url.trim_end_matches('/').trim_end_matches(path);
+        let url = Url::parse(&format!("{base}{path}"))
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .ok_or_else(|| {
                 EmbedError::Misconfigured(format!(
-                    "base_url {:?} is not an HTTP address; give one like https://api.openai.com/v1",
-                    settings.base_url
+                    "base_url {base_url:?} is not an HTTP address; give one like https://api.openai.com/v1"
                 ))
             })?;
         let client = Client::builder()
-            .timeout(settings.timeout)
+            .timeout(timeout)
             .build()
             .map_err(|e| EmbedError::Misconfigured(format!("no HTTP client: {e}")))?;
-        Ok(Self {
-            client,
-            url,
-            model: settings.model.clone(),
-            api_key: settings.api_key.clone(),
-            dimensions: settings.dimension.filter(|_| settings.shorten),
-        })
+        Ok(Self { client, url, api_key })
     }
 
-    /// One unit vector per input, in order; tries again while the endpoint is away or overloaded.
-    pub(super) async fn embed(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    /// The answer to `request`; tries again while the endpoint is away or overloaded.
+    pub(crate) async fn post(&self, request: &impl Serialize) -> Result<Vec<u8>, EmbedError> {
         let backoff = ExponentialBuilder::default()
             .with_jitter()
             .with_min_delay(Duration::from_millis(250))
             .with_max_delay(MAX_WAIT)
             .with_max_times(RETRIES);
-        (|| self.send(inputs))
+        (|| self.send(request))
             .retry(backoff)
             .when(Failure::is_worth_another_try)
             .adjust(|failure, wait| wait.map(|wait| failure.retry_after.unwrap_or(wait)))
-            .notify(|failure, wait| tracing::warn!(error = %failure.error, ?wait, "embedding will be tried again"))
+            .notify(|failure, wait| tracing::warn!(error = %failure.error, ?wait, "will be tried again"))
             .await
             .map_err(|failure| failure.error)
     }
 
-    async fn send(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
-        let body = wire::Request {
-            model: &self.model,
-            input: inputs,
-            encoding_format: "float",
-            dimensions: self.dimensions,
-        };
-        let mut request = self.client.post(self.url.clone()).json(&body);
+    async fn send(&self, request: &impl Serialize) -> Result<Vec<u8>, Failure> {
+        let mut builder = self.client.post(self.url.clone()).json(request);
         if let Some(key) = &self.api_key {
-            request = request.bearer_auth(key.expose_secret());
+            builder = builder.bearer_auth(key.expose_secret());
         }
-        let response = request.send().await.map_err(transport)?;
-        if response.status().is_success() {
-            Ok(wire::vectors(&read(response).await?, inputs.len())?)
-        } else {
-            Err(refusal(response).await)
-        }
+        let response = builder.send().await.map_err(transport)?;
+        if response.status().is_success() { read(response).await } else { Err(refusal(response).await) }
     }
 }
 
@@ -161,3 +152,27 @@ fn install_crypto() {
         }
     });
 }
+
+/// A text as such endpoints take it: bounded, and not empty.
+pub(crate) fn sendable(text: &str) -> &str {
+    let text = truncate_chars(text, MAX_CHARS);
+    if text.trim().is_empty() { "(empty)" } else { text }
+}
+
+/// Cuts texts into requests of at most `count` texts and [`MAX_REQUEST_CHARS`] characters.
+pub(crate) fn requests(texts: &[String], count: usize) -> impl Iterator<Item = &[String]> {
+    let mut rest = texts;
+    std::iter::from_fn(move || {
+        let mut chars = 0;
+        let fits = rest.iter().take(count).take_while(|text| {
+            chars += text.chars().count();
+            chars <= MAX_REQUEST_CHARS
+        });
+        let (request, after) = rest.split_at(fits.count().max(1).min(rest.len()));
+        rest = after;
+        (!request.is_empty()).then_some(request)
+    })
+}
+
+#[cfg(test)]
+mod tests;
