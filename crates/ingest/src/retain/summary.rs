@@ -167,8 +167,8 @@ mod tests {
 
     #[test]
     fn short_texts_and_lists_stay() {
-        let list = "name: Ann\ncity: Lyon\nphone: 555-0100\nmail: ann@example.com\n".repeat(1);
-        for text in ["I like tea", "", &list, &"x".repeat(LONG), &"茶".repeat(LONG / 2)] {
+        let list = "name: Ann\ncity: Lyon\nphone: 555-0100\nmail: ann@example.com\n";
+        for text in ["I like tea", "", list, &"x".repeat(LONG), &"茶".repeat(LONG / 2)] {
             assert_eq!(summarise(text), None);
         }
         let endless = "x".repeat(LONG + 1);
