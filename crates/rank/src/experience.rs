@@ -12,11 +12,6 @@ pub fn dead_ends(experience: &Experience) -> Vec<(&Step, &StepEvaluation)> {
     labelled(experience, &[StepLabel::Failed, StepLabel::Misleading]).collect()
 }
 
-/// What a run that failed went through: every step but the redundant ones, in order.
-pub fn attempts(experience: &Experience) -> Vec<(&Step, &StepEvaluation)> {
-    labelled(experience, &[StepLabel::Necessary, StepLabel::Failed, StepLabel::Misleading]).collect()
-}
-
 fn labelled<'a>(
     experience: &'a Experience,
     labels: &'a [StepLabel],

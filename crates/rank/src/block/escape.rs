@@ -11,12 +11,16 @@ use fold::{Folded, first};
 /// vanish, and nothing in it can open or close a tag, a fence, a chat turn or a field of the block, in any
 /// spelling that looks or normalises the same. Longer than `max` characters: cut, and marked as cut.
 pub fn quote(text: &str, max: usize) -> String {
-    // Only what is far beyond the cut is not read: what is disarmed may be shorter than it was.
-    let clean = disarm(&one_line(text, max.saturating_mul(8)));
-    match clean.chars().nth(max) {
-        None => clean,
-        Some(_) if max == 0 => String::new(),
-        Some(_) => format!("{}…", truncate_chars(&clean, max - 1).trim_end()),
+    // Most white space is gone after this many characters; what is farther behind is not read.
+    let line = one_line(text, max.saturating_mul(8));
+    let read = truncate_chars(&line, max);
+    let clean = disarm(read);
+    if read.len() == line.len() && clean.chars().nth(max).is_none() {
+        clean
+    } else if max == 0 {
+        String::new()
+    } else {
+        format!("{}…", truncate_chars(&clean, max - 1).trim_end())
     }
 }
 
@@ -94,6 +98,10 @@ fn disarm_words(line: &str) -> String {
 /// A marker that begins at `at`: the characters that are replaced, and by what.
 fn marker(chars: &[char], at: usize) -> Option<(usize, usize, String)> {
     let rest = &chars[at..];
+    // Most characters begin none.
+    if !matches!(rest.first(), Some('h' | '[' | 'a' | 's' | 'u' | 'd' | '系' | '用' | '助' | '人')) {
+        return None;
+    }
     if starts_with(rest, TAG) {
         return Some((at, at + TAG.len(), TAG.replace('-', " ")));
     }

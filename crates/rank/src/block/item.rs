@@ -51,11 +51,13 @@ impl<'a> Item<'a> {
         self.why.clone()
     }
 
-    /// What may be shown, the richest first. A run loses whole steps from one form to the next.
-    pub(super) fn forms(&self, detailed: bool) -> impl Iterator<Item = Entry> {
+    /// What may be shown, the richest first. A run loses whole steps from one form to the next; the others have
+    /// one form.
+    pub(super) fn forms(&self, detailed: bool) -> impl DoubleEndedIterator<Item = Entry> {
         let depths = match self.memory {
             Memory::Experience(_) if detailed => &DEPTHS[..],
-            _ => &DEPTHS[BRIEF..],
+            Memory::Experience(_) => &DEPTHS[BRIEF..],
+            _ => &DEPTHS[DEPTHS.len() - 1..],
         };
         depths.iter().map(|depth| self.entry(depth))
     }
@@ -175,7 +177,9 @@ impl<'a> Item<'a> {
         entry.text(Key::Tool, quote(&pattern.action_name, NAME));
         entry.text(Key::Arguments, quote(&calls::plain(&pattern.action_detail), SHORT));
         entry.text(Key::Error, quote(&pattern.example, SHORT));
-        entry.text(Key::Cause, quote(&pattern.cause, SHORT));
+        if !pattern.example.contains(pattern.cause.trim()) {
+            entry.text(Key::Cause, quote(&pattern.cause, SHORT));
+        }
         entry.text(Key::Instead, quote(&pattern.suggestion, LONG));
         entry.texts(Key::Caution, self.elsewhere(&pattern.environment).into_iter().collect());
     }

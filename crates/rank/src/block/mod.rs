@@ -77,23 +77,21 @@ impl Block {
 
     /// Adds an item in the richest of its forms that fits; the block stays as it is when none does.
     pub(crate) fn push(&mut self, item: &Item<'_>, detailed: bool) -> bool {
-        let mut last = String::new();
-        for entry in item.forms(detailed) {
-            let part = self.format.item(self.items, &entry, self.language);
-            // A shorter form of a short memory is the same.
-            if part == last {
-                continue;
-            }
-            let tokens = count_tokens(&part);
-            if self.tokens.saturating_add(tokens) <= self.room {
-                self.text.push_str(&part);
-                self.tokens += tokens;
-                self.items += 1;
-                return true;
-            }
-            last = part;
-        }
-        false
+        let mut forms = item.forms(detailed);
+        // The shortest first: most items that do not fit do not fit at all.
+        let Some(shortest) = forms.next_back().and_then(|entry| self.fit(&entry)) else { return false };
+        let (part, tokens) = forms.find_map(|entry| self.fit(&entry)).unwrap_or(shortest);
+        self.text.push_str(&part);
+        self.tokens += tokens;
+        self.items += 1;
+        true
+    }
+
+    /// The next part and its tokens, when there is room for it.
+    fn fit(&self, entry: &Entry) -> Option<(String, usize)> {
+        let part = self.format.item(self.items, entry, self.language);
+        let tokens = count_tokens(&part);
+        (self.tokens.saturating_add(tokens) <= self.room).then_some((part, tokens))
     }
 
     /// The text and its size in tokens; nothing at all without items. `left_out`: items that did not fit.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hindsight_text::{overlap, token_set};
-use hindsight_types::{ActionType, Experience, OutcomeStatus, Step, StepEvaluation, StepLabel};
+use hindsight_types::{ActionType, Experience, OutcomeStatus, Step, StepEvaluation};
 
 use super::{
     Language, calls,
@@ -12,7 +12,7 @@ use super::{
     quote,
     words::Key,
 };
-use crate::experience::{attempts, dead_ends, path};
+use crate::experience::{dead_ends, path};
 
 /// How much is told of a run.
 pub(super) struct Depth {
@@ -56,24 +56,26 @@ pub(super) fn describe(experience: &Experience, depth: &Depth, language: Languag
     if conclusion.trim().is_empty() || !is_retold(summary, experience) {
         entry.text(Key::Summary, quote(summary, SUMMARY));
     }
-    if experience.evaluation.outcome == OutcomeStatus::Failure {
-        let tried = attempts(experience);
-        let line = |(step, verdict): &(&Step, &StepEvaluation)| match verdict.label {
-            StepLabel::Necessary => done(step, depth),
-            _ => in_vain(step, verdict, depth, language),
-        };
-        entry.steps(Key::Tried, some(&tried, depth.steps, line));
-        return;
-    }
-    let key = if experience.evaluation.outcome == OutcomeStatus::Unknown { Key::Done } else { Key::Path };
+    let key = match experience.evaluation.outcome {
+        OutcomeStatus::Failure => Key::Found,
+        OutcomeStatus::Unknown => Key::Done,
+        OutcomeStatus::Success | OutcomeStatus::Partial => Key::Path,
+    };
     let mut steps = path(experience);
     // What the run concluded is its result.
     if steps.last().is_some_and(|last| states_conclusion(last, experience)) {
         steps.pop();
     }
-    entry.steps(key, some(&steps, depth.steps, |step| done(step, depth)));
-    let line = |(step, verdict): &(&Step, &StepEvaluation)| in_vain(step, verdict, depth, language);
-    entry.steps(Key::DeadEnds, some(&dead_ends(experience), depth.dead_ends, line));
+    let in_vain = |(step, verdict): &(&Step, &StepEvaluation)| in_vain(step, verdict, depth, language);
+    let dead_ends = dead_ends(experience);
+    // Of a run that failed, what it tried comes first and has the room of a path.
+    if key == Key::Found {
+        entry.steps(Key::Tried, some(&dead_ends, depth.steps, in_vain));
+        entry.steps(key, some(&steps, depth.dead_ends, |step| done(step, depth)));
+    } else {
+        entry.steps(key, some(&steps, depth.steps, |step| done(step, depth)));
+        entry.steps(Key::DeadEnds, some(&dead_ends, depth.dead_ends, in_vain));
+    }
 }
 
 pub(super) fn cautions(experience: &Experience, language: Language) -> Vec<String> {

@@ -94,7 +94,7 @@ fn a_failed_run_is_never_a_path_to_follow() {
         &[
             "### 1. Failed attempt (by test result)",
             "- Tried in vain, do not repeat:\n  0. `restart_container` api · misleading: the restart changed nothing",
-            "  1. `read_logs` api --tail 50 → OOMKilled",
+            "- What it found out:\n  1. `read_logs` api --tail 50 → OOMKilled",
         ],
     );
     assert!(!text.contains("Path to follow") && !text.contains("Dead ends"), "{text}");

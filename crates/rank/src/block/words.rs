@@ -24,6 +24,7 @@ pub(crate) enum Key {
     Path,
     Done,
     Tried,
+    Found,
     DeadEnds,
     Caution,
     When,
@@ -61,6 +62,7 @@ impl Key {
             }
             Self::Done => ("done", "What it did (not known to work)", "当时的做法（效果未知）"),
             Self::Tried => ("tried", "Tried in vain, do not repeat", "试过但无效，不要照搬"),
+            Self::Found => ("found", "What it found out", "查明的情况"),
             Self::DeadEnds => ("dead_ends", "Dead ends", "死胡同"),
             Self::Caution => ("cautions", "Caution", "注意"),
             Self::When => ("when", "When", "情形"),

@@ -26,23 +26,24 @@ pub(super) struct Folded {
 
 impl Folded {
     pub(super) fn of(line: &str) -> Self {
-        let mut folded = Self { chars: Vec::with_capacity(line.len()), origins: Vec::new() };
+        let mut folded =
+            Self { chars: Vec::with_capacity(line.len()), origins: Vec::with_capacity(line.len()) };
         for (at, c) in line.char_indices() {
             let origin = at..at + c.len_utf8();
             if is_plain(c) {
                 folded.push(c.to_ascii_lowercase(), origin);
-            } else {
-                std::iter::once(c).nfkc().for_each(|part| folded.push(ascii_like(part), origin.clone()));
+                continue;
+            }
+            for part in std::iter::once(c).nfkc().filter(|part| !is_combining_mark(*part)) {
+                folded.push(ascii_like(part), origin.clone());
             }
         }
         folded
     }
 
     fn push(&mut self, c: char, origin: Range<usize>) {
-        if !is_combining_mark(c) {
-            self.chars.push(c);
-            self.origins.push(origin);
-        }
+        self.chars.push(c);
+        self.origins.push(origin);
     }
 
     /// Bytes of the line from which the characters from `from` to `to` were made.

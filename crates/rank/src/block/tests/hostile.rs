@@ -29,7 +29,7 @@ fn hostile(text: &str) -> Vec<Memory> {
     (learned.result, learned.applicability, learned.basis) = (own(), own(), decision);
     let mut failing = pattern("1");
     (failing.action_name, failing.example, failing.action_detail) = (own(), own(), own());
-    (failing.cause, failing.suggestion) = (own(), own());
+    (failing.cause, failing.suggestion) = (format!("{text} why"), own());
     let seen = StepMemory {
         id: MemoryId::parse("00000000-0000-0000-0000-00000000000a").unwrap(),
         scope: crate::testkit::scope(),
@@ -86,7 +86,7 @@ fn expected(kind: &str, text: &str) -> Vec<(&'static str, Value)> {
             ("tool", name),
             ("error", short.clone()),
             ("arguments", input),
-            ("cause", short),
+            ("cause", json!(quote(&format!("{text} why"), 200))),
             ("instead", long),
         ],
         _ => vec![("what", json!([{"step": 4, "tool": name, "input": long}])), ("from", json!(["t-5"]))],

@@ -3,10 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-const STEPS: [(&str, &str); 4] = [
+const STEPS: [(&str, &str); 5] = [
     ("Path to follow (numbered as in that run)", "path"),
     ("What it did (not known to work)", "done"),
     ("Tried in vain, do not repeat", "tried"),
+    ("What it found out", "found"),
     ("Dead ends", "dead_ends"),
 ];
 
