@@ -9,6 +9,10 @@ const STORED: f32 = 200.0;
 const ROUNDS: usize = 30;
 /// Least weight of a word.
 const LEAST: f32 = 0.05;
+/// Most weight of a word: no inverse document frequency reaches it, a sum that a broken record gives may.
+const MOST: f32 = 40.0;
+/// Most weight of a word in a memory: BM25 saturates at k1 + 1 = 2.2; what is above is no such weight.
+const SATURATED: f32 = 2.2;
 /// Coverage is of no more than this many words, the weightiest: a long question says more than any answer
 /// repeats.
 const COVERED_WORDS: usize = 12;
@@ -17,7 +21,7 @@ const COVERED_WORDS: usize = 12;
 pub(crate) fn held(terms: &[Term], indices: &[u32], values: &[f32]) -> Vec<(usize, f32)> {
     let at = |(place, term): (usize, &Term)| {
         let found = indices.binary_search(&term.id).ok()?;
-        values.get(found).filter(|w| w.is_finite() && **w > 0.0).map(|w| (place, *w))
+        values.get(found).filter(|w| w.is_finite() && **w > 0.0).map(|w| (place, w.min(SATURATED)))
     };
     terms.iter().enumerate().filter_map(at).collect()
 }
@@ -96,6 +100,6 @@ fn project(weights: &mut [f32], entry: &Entry) {
     let now: f32 = entry.held.iter().map(|(place, w)| weights[*place] * w).sum();
     let step = (sum - now) / squares;
     for (place, w) in &entry.held {
-        weights[*place] = (weights[*place] + step * w).max(LEAST);
+        weights[*place] = (weights[*place] + step * w).clamp(LEAST, MOST);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hindsight_types::{FactStatus, Memory, MemoryId, Stage, Timestamp, Withheld, WithheldReason};
 
-use super::{Candidate, withhold};
+use super::{Candidate, best_first, withhold};
 use crate::{Settings, conflict::contradict, factors::supported_at};
 
 /// What is left to choose from, and what it replaces.
@@ -26,6 +26,7 @@ pub(super) fn sift(
     let bar = |c: &Candidate| barred(c, now).or_else(|| too_far(c, &relevant, settings));
     let bars: Vec<_> = candidates.iter().map(bar).collect();
     let newer = newest_statements(&candidates, &bars);
+    let (candidates, bars) = lifted(candidates, bars, &newer);
     let mut sifted = Sifted { eligible: Vec::new(), replaced: BTreeMap::new() };
     for (candidate, bar) in candidates.into_iter().zip(bars) {
         let instead = newer.get(&candidate.memory.id()).copied();
@@ -68,6 +69,30 @@ fn newest_statements(
         id
     };
     newer.iter().map(|(older, newer)| (*older, holds(*newer))).collect()
+}
+
+/// What holds now answers whatever it replaces, in other words perhaps: it is as near as the nearest of those, and
+/// is served in their place.
+fn lifted(
+    candidates: Vec<Candidate>,
+    bars: Vec<Option<WithheldReason>>,
+    newer: &BTreeMap<MemoryId, MemoryId>,
+) -> (Vec<Candidate>, Vec<Option<WithheldReason>>) {
+    let mut inherited: BTreeMap<MemoryId, f32> = BTreeMap::new();
+    for (older, _) in candidates.iter().zip(&bars).filter(|(_, bar)| bar.is_none()) {
+        if let Some(newest) = newer.get(&older.memory.id()) {
+            let nearest = inherited.entry(*newest).or_default();
+            *nearest = nearest.max(older.factors.similarity);
+        }
+    }
+    let lift = |(mut candidate, bar): (Candidate, Option<WithheldReason>)| {
+        let Some(nearest) = inherited.get(&candidate.memory.id()) else { return (candidate, bar) };
+        candidate.factors.similarity = candidate.factors.similarity.max(*nearest);
+        (candidate, bar.filter(|reason| *reason != WithheldReason::BelowFloor))
+    };
+    let mut lifted: Vec<_> = candidates.into_iter().zip(bars).map(lift).collect();
+    lifted.sort_by(|a, b| best_first(&a.0, &b.0));
+    lifted.into_iter().unzip()
 }
 
 fn age_order(candidate: &Candidate) -> (Timestamp, MemoryId) {
