@@ -31,7 +31,9 @@ calls! {
     retain_batch(RetainBatchRequest) -> RetainBatchResponse: collector, WRITE_DEADLINE;
     /// Brings the right few memories.
     recall(RecallRequest) -> RecallResponse: recaller, READ_DEADLINE;
-    /// Says why a recall brought what it brought.
+    /// Says what became of the memories that a recall brought.
+    report_outcome(ReportOutcomeRequest) -> ReportOutcomeResponse: recaller, WRITE_DEADLINE;
+    /// Says why a recall brought what it brought, and why not what was expected.
     explain_recall(ExplainRecallRequest) -> ExplainRecallResponse: recaller, READ_DEADLINE;
     /// One memory.
     get_memory(GetMemoryRequest) -> GetMemoryResponse: memory, READ_DEADLINE;

@@ -18,7 +18,7 @@ pub use load::{Loaded, check, load};
 pub use mistake::{Mistake, Mistakes};
 pub use model::{
     Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Recall, RecallCache,
-    Server, Telemetry,
+    RecallWeights, Server, Telemetry,
 };
 pub use source::Sources;
 

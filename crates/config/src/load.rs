@@ -7,7 +7,7 @@ use hindsight_types::{JudgeChoice, TenantId};
 
 use crate::{
     Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Mistake, Mistakes,
-    Recall, RecallCache, Server, Sources, Telemetry, adapters, llm,
+    Recall, RecallCache, RecallWeights, Server, Sources, Telemetry, adapters, llm, reranker,
     section::{Findings, Section, closest},
 };
 
@@ -258,11 +258,28 @@ fn recall(mut s: Section<'_>, f: &mut Findings) -> Recall {
     let d = Recall::default();
     let recall = Recall {
         floor: s.fraction("floor", f).unwrap_or(d.floor),
+        candidates: s.number("candidates", 1..=1_000, f).unwrap_or(d.candidates),
+        shortlist: s.number("shortlist", 1..=1_000, f).unwrap_or(d.shortlist),
         deadline: s.duration("deadline", SECOND / 100..=60 * SECOND, f).unwrap_or(d.deadline),
+        weights: recall_weights(s.section("weights", f), f),
         cache: recall_cache(s.section("cache", f), f),
     };
     s.finish(f);
     recall
+}
+
+fn recall_weights(mut s: Section<'_>, f: &mut Findings) -> RecallWeights {
+    let d = RecallWeights::default();
+    let weights = RecallWeights {
+        meaning: s.fraction("meaning", f),
+        words: s.fraction("words", f).unwrap_or(d.words),
+        own: s.fraction("own", f).unwrap_or(d.own),
+        entities: s.fraction("entities", f).unwrap_or(d.entities),
+        period: s.fraction("period", f).unwrap_or(d.period),
+        session: s.fraction("session", f).unwrap_or(d.session),
+    };
+    s.finish(f);
+    weights
 }
 
 fn recall_cache(mut s: Section<'_>, f: &mut Findings) -> RecallCache {

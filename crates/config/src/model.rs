@@ -195,17 +195,54 @@ impl Default for Gate {
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Recall {
-    /// Similarity below which a memory is irrelevant.
+    /// Similarity that the best of a kind must reach, or nothing of the kind is relevant.
     pub floor: f64,
+    /// Candidates per kind and way of searching.
+    pub candidates: usize,
+    /// Candidates per kind that are read and scored, the nearest by their vectors.
+    pub shortlist: usize,
     /// Time to answer in when the caller gives no deadline.
     #[serde(serialize_with = "duration")]
     pub deadline: Duration,
+    pub weights: RecallWeights,
     pub cache: RecallCache,
 }
 
 impl Default for Recall {
     fn default() -> Self {
-        Self { floor: 0.2, deadline: Duration::from_secs(2), cache: RecallCache::default() }
+        Self {
+            floor: 0.3,
+            candidates: 50,
+            shortlist: 40,
+            deadline: Duration::from_secs(2),
+            weights: RecallWeights::default(),
+            cache: RecallCache::default(),
+            reranker: None,
+        }
+    }
+}
+
+/// What the signs that a memory is meant weigh in the order of candidates.
+#[derive(Debug, Clone, Serialize)]
+pub struct RecallWeights {
+    /// Nearness of meaning. Absent: as measured for the embedder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<f64>,
+    /// Words in common, by their rarity.
+    pub words: f64,
+    /// Words of the question in what the memory says itself.
+    pub own: f64,
+    /// Names in common.
+    pub entities: f64,
+    /// The time that the question speaks of.
+    pub period: f64,
+    /// The best of the same session.
+    pub session: f64,
+}
+
+impl Default for RecallWeights {
+    fn default() -> Self {
+        Self { meaning: None, words: 1.0, own: 0.2, entities: 0.2, period: 0.3, session: 0.4 }
     }
 }
 

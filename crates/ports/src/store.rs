@@ -114,30 +114,6 @@ pub struct Fetched {
     pub memory: Memory,
 }
 
-/// A search over one kind of memory by meaning and words. What may be seen is decided by the viewer alone.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HitSearch {
-    pub kind: MemoryKind,
-    /// Empty vectors switch the arm off.
-    pub encoding: Encoding,
-    /// Candidates per arm.
-    pub limit: usize,
-    /// Only this tool's failure patterns or steps.
-    pub action_name: Option<String>,
-    /// Only these, among what the viewer may see.
-    pub ids: Option<Vec<MemoryId>>,
-}
-
-/// A candidate with what each arm gave it. Every arm that was on has scored every hit.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
-    pub memory: Memory,
-    /// Cosine, −1 to 1.
-    pub dense: Option<f32>,
-    /// BM25 sum; unbounded, depends on the query.
-    pub sparse: Option<f32>,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PageRequest {
     pub size: usize,
@@ -205,9 +181,6 @@ pub trait MemoryStore: Send + Sync + 'static {
         kind: MemoryKind,
         ids: &[CandidateId],
     ) -> Result<Vec<Fetched>, StoreError>;
-
-    /// As `search`, by meaning and words together, with the memories.
-    async fn search_hits(&self, viewer: &Viewer, search: &HitSearch) -> Result<Vec<Hit>, StoreError>;
 
     async fn get(
         &self,

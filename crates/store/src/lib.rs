@@ -6,7 +6,6 @@ mod backend;
 mod collection;
 mod field;
 mod fields;
-mod hits;
 mod merge;
 mod open;
 mod page;

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::lock::Mutex;
 use hindsight_ports::{
-    Candidate, CandidateId, Embedder, EmbedderId, Encoded, Fetched, Hit, HitSearch, MemoryStore, Page,
-    PageRequest, Reembed, ReembedStep, Search, StoreError, StoreStats, StoredVectors,
+    Candidate, CandidateId, Embedder, EmbedderId, Encoded, Fetched, MemoryStore, Page, PageRequest, Reembed,
+    ReembedStep, Search, StoreError, StoreStats, StoredVectors,
 };
 use hindsight_types::{
     EvaluationRecord, Event, EventBody, Evidence, Experience, Fact, Feedback, FormerVerdicts, Memory,
@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::{
     VectorBackend,
     collection::Collection,
-    field, hits, open, page, point, receipts,
+    field, open, page, point, receipts,
     reencode::{Step, Walker},
     schema,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk, next_id},
@@ -162,10 +162,6 @@ impl MemoryStore for Store {
         ids: &[CandidateId],
     ) -> Result<Vec<Fetched>, StoreError> {
         search::fetch(&self.backend, viewer, kind, ids).await
-    }
-
-    async fn search_hits(&self, viewer: &Viewer, search: &HitSearch) -> Result<Vec<Hit>, StoreError> {
-        self.with_vectors(move || hits::search(&self.backend, viewer, search)).await
     }
 
     async fn get(

@@ -4,8 +4,8 @@ use clap::{Args, Parser, Subcommand};
 use secrecy::SecretString;
 
 use crate::commands::{
-    config, demo, dlq, evaluate, explain, failures, import, key, memories, recall, reembed, reevaluate,
-    retain, serve, show, stats,
+    config, demo, dlq, evaluate, explain, failures, feedback, import, key, memories, recall, reembed,
+    reevaluate, retain, serve, show, stats,
 };
 
 /// Experience memory for AI agents: judges what agents did and brings the right memories back.
@@ -62,8 +62,10 @@ pub(crate) enum Command {
     Dlq(dlq::Command),
     /// List what is remembered.
     Memories(memories::Args),
-    /// Say why a recall brought what it brought.
+    /// Say why a recall brought what it brought, and why not what was expected.
     Explain(explain::Args),
+    /// Say which memories of a recall helped, misled or were ignored.
+    Feedback(feedback::Args),
     /// Count what is remembered.
     Stats(stats::Args),
     /// Check or print the configuration.

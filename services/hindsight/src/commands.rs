@@ -6,6 +6,7 @@ pub(crate) mod dlq;
 pub(crate) mod evaluate;
 pub(crate) mod explain;
 pub(crate) mod failures;
+pub(crate) mod feedback;
 pub(crate) mod import;
 pub(crate) mod key;
 pub(crate) mod memories;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
         Command::Failures(args) => context.block_on(failures::run(args, &context)),
         Command::Memories(args) => context.block_on(memories::run(args, &context)),
         Command::Explain(args) => context.block_on(explain::run(args, &context)),
+        Command::Feedback(args) => context.block_on(feedback::run(args, &context)),
         Command::Stats(args) => context.block_on(stats::run(args, &context)),
         Command::Dlq(command) => context.block_on(dlq::run(command, &context)),
         Command::Demo(args) => context.block_on(demo::run(args, &context)),

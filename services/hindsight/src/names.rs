@@ -48,6 +48,24 @@ impl FactKind {
     }
 }
 
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ending {
+    Success,
+    Partial,
+    Failure,
+}
+
+impl Ending {
+    pub(crate) fn to_proto(self) -> pb::OutcomeStatus {
+        match self {
+            Self::Success => pb::OutcomeStatus::Success,
+            Self::Partial => pb::OutcomeStatus::Partial,
+            Self::Failure => pb::OutcomeStatus::Failure,
+        }
+    }
+}
+
 /// `MEMORY_KIND_FAILURE_PATTERN` as `failure pattern`.
 fn words(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
@@ -84,6 +102,11 @@ pub(crate) fn outcome(value: i32) -> String {
 
 pub(crate) fn evidence_source(value: i32) -> String {
     words(pb::EvidenceSource::try_from(value).unwrap_or_default().as_str_name(), "EVIDENCE_SOURCE_")
+}
+
+pub(crate) fn feedback(value: i32) -> String {
+    pb::FeedbackVerdict::try_from(value)
+        .map_or_else(|_| value.to_string(), |v| words(v.as_str_name(), "FEEDBACK_VERDICT_"))
 }
 
 pub(crate) fn withheld(value: i32) -> String {

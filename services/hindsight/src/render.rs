@@ -3,6 +3,7 @@
 pub(crate) mod evaluation;
 pub(crate) mod memory;
 pub(crate) mod recall;
+pub(crate) mod receipt;
 pub(crate) mod trajectory;
 
 use crate::ui::Style;

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use hindsight_ports::{Clock, Embedder, MemoryStore, Reembed};
+use hindsight_ports::{Clock, Embedder, MemoryStore, Reembed, Reranker};
 use hindsight_rank::{DenseScale, Pool, Query, Ranked, Ranking, Request};
 use hindsight_telemetry::{Label, Metric};
 use hindsight_types::{Receipt, ReceiptId, Timestamp};
@@ -19,6 +19,7 @@ use crate::{
     ask::Ask,
     cache::Memories,
     receipt::{Story, receipt},
+    rerank::rerank,
     search::{Found, Reach, fetch, search},
 };
 
@@ -41,6 +42,8 @@ pub(crate) struct Engine {
     /// What recalls search: the store, and what is kept of it.
     pub(crate) memories: Memories,
     pub(crate) embedder: Arc<dyn Embedder>,
+    /// Off unless there is one.
+    pub(crate) reranker: OnceLock<Arc<dyn Reranker>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: RecallSettings,
     pub(crate) dense: DenseScale,
@@ -58,6 +61,7 @@ struct Plan {
     embedding: Duration,
     searched: Instant,
     fetched: Instant,
+    reranked: Instant,
     answered: Instant,
 }
 
@@ -68,6 +72,7 @@ impl Plan {
             embedding: (patience - reserve) / 2,
             searched: started + patience - 2 * reserve,
             fetched: started + patience - reserve,
+            reranked: started + patience - reserve * 2 / 3,
             answered: started + patience - reserve / 4,
         }
     }
@@ -86,6 +91,7 @@ impl Engine {
             store,
             memories,
             embedder,
+            reranker: OnceLock::new(),
             clock,
             settings,
             dense,
@@ -105,11 +111,15 @@ impl Engine {
         if let Some(why) = self.vectors.get().and_then(|v| v.known_vectors()?.trouble()) {
             found.lacks("dense", &why);
         }
-        let pool = self.pool(query.clone(), &mut found);
+        let mut pool = self.pool(query.clone(), &mut found);
         let shortlist = pool.shortlist();
         let fetched = fetch(&view, &shortlist, plan.fetched, &mut found).await;
         if ask.strict {
             all_or_nothing(&found)?;
+        }
+        if let Some(reranker) = self.reranker.get() {
+            let told = rerank(&**reranker, &query, &mut pool, &shortlist, &fetched, plan.reranked).await;
+            found.reports.extend(told);
         }
         let id = ReceiptId::generate();
         let distinct = ask.kinds.iter().map(|kind| pool.candidates(*kind)).sum();

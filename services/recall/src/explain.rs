@@ -15,13 +15,22 @@ use crate::engine::Engine;
 /// How far a memory came.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fate {
-    Given { why: String },
+    Given {
+        why: String,
+    },
     /// In that recall, or in one like it now.
-    Withheld { reason: WithheldReason, score: f32, now: bool },
+    Withheld {
+        reason: WithheldReason,
+        score: f32,
+        now: bool,
+    },
     NotShortlisted,
     NotProposed,
     /// By the arm that finds it: why that was dropped.
-    NotSearched { arm: String, why: String },
+    NotSearched {
+        arm: String,
+        why: String,
+    },
     KindNotAsked,
     Obsolete,
     NotFound,
@@ -135,10 +144,12 @@ fn fate(receipt: &Receipt, memory: &Memory, measured: &Measured) -> Fate {
     if made_at(memory) > receipt.at {
         return Fate::Newer;
     }
-    let dropped = receipt.arms.iter().find(|arm| arm.kind == kind && !arm.dropped.is_empty() && {
-        // Reading the shortlist concerns whatever an arm proposed.
-        let by = |place: &&Place| place.arm == arm.arm || arm.arm == "fetch";
-        measured.places.iter().filter(by).any(Place::is_candidate)
+    let dropped = receipt.arms.iter().find(|arm| {
+        arm.kind == kind && !arm.dropped.is_empty() && {
+            // Reading the shortlist concerns whatever an arm proposed.
+            let by = |place: &&Place| place.arm == arm.arm || arm.arm == "fetch";
+            measured.places.iter().filter(by).any(Place::is_candidate)
+        }
     });
     if let Some(arm) = dropped {
         return Fate::NotSearched { arm: arm.arm.clone(), why: arm.dropped.clone() };

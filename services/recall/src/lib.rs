@@ -7,12 +7,15 @@ mod engine;
 mod explain;
 mod receipt;
 mod report;
+mod rerank;
 mod role;
 mod search;
 mod service;
 mod settings;
 
 pub use cache::CacheSettings;
+/// Parts of the settings.
+pub use hindsight_rank::{DenseScale, Weights};
 pub use role::Recall;
 pub use settings::RecallSettings;
 

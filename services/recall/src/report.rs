@@ -42,9 +42,8 @@ impl Report {
         let receipt_id = note(&mut wrong, ReceiptId::parse(&request.receipt_id));
         let trace = (!request.trace_id.is_empty()).then(|| TraceId::new(request.trace_id)).transpose();
         let trace_id = note(&mut wrong, trace).flatten();
-        let outcome = outcome_status_from_proto(request.outcome).map_err(|_| {
-            Invalid::new("outcome", format!("{} is not a value of this enum", request.outcome))
-        });
+        let outcome = outcome_status_from_proto(request.outcome)
+            .map_err(|_| Invalid::new("outcome", format!("{} is not a value of this enum", request.outcome)));
         let outcome = note(&mut wrong, outcome).unwrap_or_default();
         let items = items(request.items, &mut wrong);
         if request.note.len() > NOTE_BYTES {
@@ -166,7 +165,8 @@ impl Engine {
 
 /// What is said again is not counted again.
 fn count(receipt: &Receipt, before: &[Feedback], said: &[Feedback]) {
-    let known = |new: &Feedback| before.iter().any(|f| f.memory_id == new.memory_id && f.verdict == new.verdict);
+    let known =
+        |new: &Feedback| before.iter().any(|f| f.memory_id == new.memory_id && f.verdict == new.verdict);
     for new in said.iter().filter(|new| !known(new)) {
         if let Some(item) = receipt.injected.iter().find(|item| item.memory_id == new.memory_id) {
             let labels = [(Label::Kind, item.kind.as_str()), (Label::Result, new.verdict.as_str())];

@@ -1,7 +1,7 @@
 use std::{any::Any, fmt, sync::Arc};
 
 use async_trait::async_trait;
-use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Reembed};
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Reembed, Reranker};
 use hindsight_proto::{
     memory::v1::memory_service_server::{self, MemoryServiceServer},
     recall::v1::recall_service_server::{self, RecallServiceServer},
@@ -55,6 +55,14 @@ impl Recall {
         let memories = cache::Memories::kept(caches, store.clone());
         let embedder = RememberingEmbedder::over(embedder, caches.embeddings_bytes);
         Self { engine: Arc::new(Engine::new(settings, store, memories, embedder, clock)), bus: Some(bus) }
+    }
+
+    /// Has the few memories that are left read once more by a model, as far as there is time. The first one given
+    /// stays.
+    #[must_use]
+    pub fn with_reranker(self, reranker: Arc<dyn Reranker>) -> Self {
+        self.engine.reranker.get_or_init(|| reranker);
+        self
     }
 
     /// Receipts say what the vectors of the store lack while its embedder changes.

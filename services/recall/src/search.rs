@@ -194,7 +194,7 @@ pub(crate) fn is_zero(arm: &Arm) -> bool {
     matches!(arm, Arm::Dense(vector) if vector.iter().all(|x| *x == 0.0))
 }
 
-fn report(kind: MemoryKind, arm: &str, candidates: usize, dropped: &str) -> ArmReport {
+pub(crate) fn report(kind: MemoryKind, arm: &str, candidates: usize, dropped: &str) -> ArmReport {
     let candidates = u32::try_from(candidates).unwrap_or(u32::MAX);
     ArmReport { kind, arm: arm.to_owned(), candidates, dropped: dropped.to_owned() }
 }

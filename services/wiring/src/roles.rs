@@ -7,7 +7,8 @@ use hindsight_collector::{Collector, CollectorSettings};
 use hindsight_compactor::{Compactor, CompactorSettings};
 use hindsight_config::Config;
 use hindsight_evaluator::{Evaluator, EvaluatorSettings, JudgeSettings};
-use hindsight_recall::{CacheSettings, Recall, RecallSettings};
+use hindsight_ports::EmbedderId;
+use hindsight_recall::{CacheSettings, DenseScale, Recall, RecallSettings, Weights};
 use hindsight_runtime::Role;
 
 use crate::{
@@ -94,9 +95,7 @@ pub fn compactor(config: &Config, parts: &Parts) -> Arc<dyn Role> {
 }
 
 pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
-    let deadline_ms = config.recall.deadline.as_millis().try_into().unwrap_or(u64::MAX);
-    let mut settings = RecallSettings { deadline_ms, ..RecallSettings::default() };
-    settings.rank.floor = config.recall.floor as f32;
+    let settings = recall_settings(&config.recall, parts.embedder.id());
     let cache = &config.recall.cache;
     let caches = CacheSettings {
         embeddings_bytes: cache.embeddings_mib << 20,
@@ -112,6 +111,25 @@ pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
     searching(role, parts)
 }
 
+fn recall_settings(recall: &hindsight_config::Recall, embedder: &EmbedderId) -> RecallSettings {
+    let deadline_ms = recall.deadline.as_millis().try_into().unwrap_or(u64::MAX);
+    let mut settings =
+        RecallSettings { deadline_ms, candidates: recall.candidates, ..RecallSettings::default() };
+    let weights = &recall.weights;
+    settings.rank.floor = recall.floor as f32;
+    settings.rank.shortlist = recall.shortlist;
+    settings.rank.weights = Weights {
+        words: weights.words as f32,
+        own: weights.own as f32,
+        entities: weights.entities as f32,
+        period: weights.period as f32,
+        session: weights.session as f32,
+    };
+    settings.rank.dense =
+        weights.meaning.map(|weight| DenseScale { weight: weight as f32, ..DenseScale::of(embedder) });
+    settings
+}
+
 fn waiting(role: impl Role, need: Need, parts: &Parts) -> Arc<dyn Role> {
     Arc::new(Awaiting { role, need, preparation: parts.preparation.clone(), vectors: None })
 }
@@ -120,4 +138,25 @@ fn waiting(role: impl Role, need: Need, parts: &Parts) -> Arc<dyn Role> {
 fn searching(role: impl Role, parts: &Parts) -> Arc<dyn Role> {
     let (preparation, vectors) = (parts.preparation.clone(), Some(parts.vectors.clone()));
     Arc::new(Awaiting { role, need: Need::First, preparation, vectors })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_configured_is_as_measured() {
+        let embedder = EmbedderId { model: "static-v1".to_owned(), dimension: 8 };
+        let recall = hindsight_config::Recall::default();
+        assert_eq!(recall_settings(&recall, &embedder), RecallSettings::default());
+    }
+
+    #[test]
+    fn the_weight_of_meaning_leaves_the_scale_of_the_embedder() {
+        let embedder = EmbedderId { model: "dir:multilingual-e5-small".to_owned(), dimension: 8 };
+        let mut recall = hindsight_config::Recall::default();
+        recall.weights.meaning = Some(0.25);
+        let dense = recall_settings(&recall, &embedder).rank.dense;
+        assert_eq!(dense, Some(DenseScale { weight: 0.25, ..DenseScale::of(&embedder) }));
+    }
 }

@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use futures::future::try_join_all;
-use hindsight_ports::{Encoding, HitSearch, Purpose, SparseVector};
+use hindsight_ports::{Arm, Encoding, Purpose, Search, SparseVector};
 use hindsight_proto::{common::v1 as common, recall::v1::RecallRequest};
 use hindsight_text::bm25;
 use hindsight_types::{MemoryKind, Viewer};
@@ -69,12 +69,14 @@ async fn ask(system: &System, query: String, measured: &mut Measured) -> anyhow:
 
     let viewer = Viewer::of_tenant(system.tenant.clone());
     let started = Instant::now();
-    try_join_all(KINDS.map(|kind| {
-        let search =
-            HitSearch { kind, encoding: encoding.clone(), limit: CANDIDATES, action_name: None, ids: None };
-        let viewer = &viewer;
-        async move { system.store.search_hits(viewer, &search).await }
-    }))
+    let arms = [Arm::Dense(encoding.dense), Arm::Bm25(encoding.sparse)];
+    try_join_all(KINDS.iter().flat_map(|kind| arms.iter().map(move |arm| (*kind, arm))).map(
+        |(kind, arm)| {
+            let search = Search { kind, arm: arm.clone(), limit: CANDIDATES, action_name: None, ids: None };
+            let viewer = &viewer;
+            async move { system.store.search(viewer, &search).await }
+        },
+    ))
     .await?;
     measured.store.push(started.elapsed());
 

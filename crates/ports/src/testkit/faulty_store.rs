@@ -17,8 +17,8 @@ use hindsight_types::{
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use crate::{
-    Candidate, CandidateId, EmbedderId, Encoded, Fetched, Hit, HitSearch, MemoryStore, Page, PageRequest,
-    Search, StoreError, StoreStats,
+    Candidate, CandidateId, EmbedderId, Encoded, Fetched, MemoryStore, Page, PageRequest, Search, StoreError,
+    StoreStats,
 };
 
 /// The methods of [`MemoryStore`].
@@ -33,7 +33,6 @@ pub enum StoreCall {
     Upsert,
     Search,
     Fetch,
-    SearchHits,
     Get,
     List,
     SessionFacts,
@@ -64,7 +63,6 @@ impl StoreCall {
                 | Self::IdleTasks
                 | Self::Search
                 | Self::Fetch
-                | Self::SearchHits
                 | Self::Get
                 | Self::List
                 | Self::Experience
@@ -264,10 +262,6 @@ impl MemoryStore for FaultyStore {
         ids: &[CandidateId],
     ) -> Result<Vec<Fetched>, StoreError> {
         self.around(StoreCall::Fetch, self.inner.fetch(viewer, kind, ids)).await
-    }
-
-    async fn search_hits(&self, viewer: &Viewer, search: &HitSearch) -> Result<Vec<Hit>, StoreError> {
-        self.around(StoreCall::SearchHits, self.inner.search_hits(viewer, search)).await
     }
 
     async fn get(

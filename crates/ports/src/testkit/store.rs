@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod events;
-mod hits;
 mod ledger;
 mod lists;
 mod memories;
@@ -16,7 +15,6 @@ mod tasks;
 pub use events::{
     events_are_stored_once, events_come_in_order, events_stay_in_their_scope, large_events, many_events,
 };
-pub use hits::{arms_score_every_hit, arms_switch_off};
 pub use ledger::{
     evaluations_are_replaced_and_listed, evidence_is_append_only, former_verdicts_are_kept,
     judged_runs_are_found_for_upkeep, lesson_counts_follow_the_ledger, reevaluations_are_kept,
@@ -49,7 +47,7 @@ macro_rules! memory_store_suite {
         $crate::memory_store_suite! { $open =>
             an_empty_arm_finds_nothing another_embedder_is_taken candidates_are_best_first
             candidates_come_with_their_vectors each_arm_finds_its_own names_are_found_however_they_are_written
-            arms_score_every_hit arms_switch_off concurrent_writers_lose_nothing
+            concurrent_writers_lose_nothing
             evaluations_are_replaced_and_listed events_are_stored_once events_come_in_order
             events_stay_in_their_scope every_kind_comes_back evidence_is_append_only facts_are_of_one_user
             former_verdicts_are_kept judged_runs_are_found_for_upkeep large_events lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced

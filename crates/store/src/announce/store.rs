@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use hindsight_ports::{
-    Candidate, CandidateId, EmbedderId, Encoded, Fetched, Hit, HitSearch, MemoryStore, Page, PageRequest,
-    Search, StoreError, StoreStats,
+    Candidate, CandidateId, EmbedderId, Encoded, Fetched, MemoryStore, Page, PageRequest, Search, StoreError,
+    StoreStats,
 };
 use hindsight_types::{
     EvaluationRecord, Event, Evidence, Experience, Fact, Feedback, FormerVerdicts, Memory, MemoryChange,
@@ -114,10 +114,6 @@ impl MemoryStore for Announced {
         ids: &[CandidateId],
     ) -> Result<Vec<Fetched>, StoreError> {
         self.inner.fetch(viewer, kind, ids).await
-    }
-
-    async fn search_hits(&self, viewer: &Viewer, search: &HitSearch) -> Result<Vec<Hit>, StoreError> {
-        self.inner.search_hits(viewer, search).await
     }
 
     async fn get(

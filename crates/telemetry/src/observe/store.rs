@@ -2,8 +2,8 @@ use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
 use hindsight_ports::{
-    Arm, Candidate, CandidateId, EmbedderId, Encoded, Fetched, Hit, HitSearch, MemoryStore, Page,
-    PageRequest, Search, StoreError, StoreStats,
+    Arm, Candidate, CandidateId, EmbedderId, Encoded, Fetched, MemoryStore, Page, PageRequest, Search,
+    StoreError, StoreStats,
 };
 use hindsight_types::{
     EvaluationRecord, Event, Evidence, Experience, Fact, Feedback, FormerVerdicts, Memory, MemoryId,
@@ -144,11 +144,6 @@ impl MemoryStore for Observed {
     ) -> Result<Vec<Fetched>, StoreError> {
         let call = self.inner.fetch(viewer, kind, ids);
         self.call("fetch", collection(kind)).make_counting(call, |found| Some(found.len())).await
-    }
-
-    async fn search_hits(&self, viewer: &Viewer, search: &HitSearch) -> Result<Vec<Hit>, StoreError> {
-        let call = self.inner.search_hits(viewer, search);
-        self.call("search_hits", collection(search.kind)).make_counting(call, |hits| Some(hits.len())).await
     }
 
     async fn get(

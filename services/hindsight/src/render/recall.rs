@@ -1,11 +1,11 @@
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use hindsight_proto::{
-    common::v1::{ArmReport, Receipt, ScoreFactors},
+    common::v1::{ArmReport, ScoreFactors},
     recall::v1::{RecallResponse, RecalledMemory},
 };
 
-use super::{memory, short};
+use super::memory;
 use crate::{names, ui::Style};
 
 /// Why each memory is there, what was searched, and the receipt.
@@ -26,42 +26,48 @@ fn one(place: usize, item: &RecalledMemory) -> String {
     format!("{head}\n   {}\n   {factors}", item.why)
 }
 
-fn factors(f: &ScoreFactors) -> String {
-    format!(
+/// A score, its factors, and what the first of them was made of.
+pub(super) fn factors(f: &ScoreFactors) -> String {
+    let score = format!(
         "score {:.3} = similarity {:.2} × decay {:.2} × reliability {:.2} × environment {:.2} × trust {:.2} × stage {:.2}",
         f.total, f.similarity, f.decay, f.reliability, f.environment, f.trust, f.stage
-    )
+    );
+    let Some(p) = &f.parts else { return score };
+    let parts = [
+        ("words", p.words),
+        ("meaning", p.meaning),
+        ("names", p.entities),
+        ("time", p.period),
+        ("session", p.session),
+        ("rerank", p.rerank.unwrap_or_default()),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, share)| *share > 0.0)
+        .map(|(name, share)| format!("{name} {share:.2}"))
+        .collect();
+    if parts.is_empty() { score } else { format!("{score}\n   similarity from {}", parts.join(", ")) }
 }
 
-fn searched(arms: &[ArmReport], degraded: bool) -> String {
-    let arm = |a: &ArmReport| {
-        let kind = names::kind(a.kind);
-        match a.dropped.as_str() {
-            "" => format!("{kind} {} ({})", a.arm, a.candidates),
-            reason => format!("{kind} {} dropped: {reason}", a.arm),
+/// What each arm brought, arm by arm, and which were dropped.
+pub(super) fn searched(arms: &[ArmReport], degraded: bool) -> String {
+    let mut by_arm: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut dropped: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for arm in arms {
+        let kind = names::kind(arm.kind);
+        if arm.dropped.is_empty() {
+            by_arm.entry(&arm.arm).or_default().push(format!("{kind} {}", arm.candidates));
+        } else {
+            dropped.entry(&arm.dropped).or_default().push(format!("{kind} {}", arm.arm));
         }
-    };
-    let all = arms.iter().map(arm).collect::<Vec<_>>().join(", ");
-    let note = if degraded { format!("{}; ", Style::Yellow.paint("degraded")) } else { String::new() };
-    format!("{note}searched: {all}")
-}
-
-/// A receipt in full: what was asked, searched, given and withheld.
-pub(crate) fn receipt(r: &Receipt) -> String {
-    let mut text = format!("receipt {}\nasked     {}\n", r.receipt_id, short(&r.query, 200));
-    let _ = writeln!(text, "{}", searched(&r.arms, r.degraded));
-    for item in &r.injected {
-        let factors = item.factors.as_ref().map(factors).unwrap_or_default();
-        let head = format!("{} {} {}", Style::Green.paint("given"), names::kind(item.kind), item.memory_id);
-        let _ = writeln!(text, "{head}\n   {}\n   {factors}", item.why);
     }
-    for item in &r.withheld {
-        let (kind, reason) = (names::kind(item.kind), names::withheld(item.reason));
-        let held = Style::Dim.paint("withheld");
-        let _ = writeln!(text, "{held} {kind} {} (score {:.3}): {reason}", item.memory_id, item.score);
-    }
-    if !r.empty_reason.is_empty() {
-        let _ = writeln!(text, "nothing was given: {}", r.empty_reason);
-    }
-    text
+    let mut lines: Vec<String> =
+        by_arm.iter().map(|(arm, found)| format!("{arm:>8}  {}", found.join(" · "))).collect();
+    lines.extend(
+        dropped
+            .iter()
+            .map(|(why, of)| format!("{}  {} ({why})", Style::Yellow.paint(" dropped"), of.join(" · "))),
+    );
+    let note = if degraded { format!(" ({})", Style::Yellow.paint("degraded")) } else { String::new() };
+    format!("searched{note}\n{}", lines.join("\n"))
 }

@@ -5,6 +5,7 @@ mod evaluate;
 mod letters;
 mod memory;
 mod process;
-mod retain;
+mod recall;
 mod reembed;
+mod retain;
 mod support;

@@ -44,8 +44,10 @@ impl Engine {
         let looks = every.into_iter().map(|arm| self.look(viewer, memory, arm));
         let seen = futures::future::try_join_all(looks).await?;
 
-        let mut measured =
-            Measured { places: seen.iter().map(|seen| seen.place(candidates)).collect(), ..Measured::default() };
+        let mut measured = Measured {
+            places: seen.iter().map(|seen| seen.place(candidates)).collect(),
+            ..Measured::default()
+        };
         let Some(id) = seen.iter().find_map(|seen| seen.alone.as_ref()).map(|found| found.id) else {
             return Ok(measured);
         };
@@ -77,7 +79,8 @@ impl Engine {
         let all = Search { kind: memory.kind(), arm, limit: FAR, action_name: None, ids: None };
         let alone = Search { limit: 1, ids: Some(vec![memory.id()]), ..all.clone() };
         let (found, alone) =
-            futures::future::try_join(self.store.search(viewer, &all), self.store.search(viewer, &alone)).await?;
+            futures::future::try_join(self.store.search(viewer, &all), self.store.search(viewer, &alone))
+                .await?;
         Ok(Seen { arm: all.arm, all: found, alone: alone.into_iter().next() })
     }
 

@@ -24,11 +24,13 @@ pub(super) fn tell(told: &mut Expectation, receipt: &Receipt, has_user: bool) {
         Fate::NotProposed => not_proposed(told),
         Fate::NotSearched { arm, why } => (
             format!("the search that finds it, {arm} over {kind}s, was dropped: {why}"),
-            "ask again; with more time when it was the deadline, and with `strict` to be told at once".to_owned(),
+            "ask again; with more time when it was the deadline, and with `strict` to be told at once"
+                .to_owned(),
         ),
-        Fate::KindNotAsked => {
-            (format!("it is a {kind}, and that recall did not ask for any"), format!("ask with kinds = [{kind}]"))
-        }
+        Fate::KindNotAsked => (
+            format!("it is a {kind}, and that recall did not ask for any"),
+            format!("ask with kinds = [{kind}]"),
+        ),
         Fate::Obsolete => (
             "it is obsolete: something newer took its place, or it was taken back".to_owned(),
             "retain it again if it holds".to_owned(),
@@ -39,9 +41,11 @@ pub(super) fn tell(told: &mut Expectation, receipt: &Receipt, has_user: bool) {
         Fate::NotFound => (
             "there is no memory of this id that may be seen here".to_owned(),
             if has_user {
-                "check the id; what is of another user, agent or task type is only seen with that named".to_owned()
+                "check the id; what is of another user, agent or task type is only seen with that named"
+                    .to_owned()
             } else {
-                "check the id; what is of a user is only seen in a recall for that user: ask with user = …".to_owned()
+                "check the id; what is of a user is only seen in a recall for that user: ask with user = …"
+                    .to_owned()
             },
         ),
     };

@@ -3,10 +3,7 @@ use hindsight_proto::common::v1::FeedbackVerdict as Said;
 use super::*;
 
 fn request(change: impl Fn(&mut ReportOutcomeRequest)) -> Result<Report, Invalid> {
-    let item = ReportedItem {
-        memory_id: MemoryId(uuid(1)).to_string(),
-        verdict: Said::Helpful as i32,
-    };
+    let item = ReportedItem { memory_id: MemoryId(uuid(1)).to_string(), verdict: Said::Helpful as i32 };
     let mut request = ReportOutcomeRequest {
         receipt_id: ReceiptId(uuid(9)).to_string(),
         items: vec![item],

@@ -4,8 +4,7 @@ use hindsight_api::{deadline, status};
 use hindsight_codec::{arm_to_proto, factors_to_proto, feedback_to_proto, memory_to_proto, receipt_to_proto};
 use hindsight_proto::recall::v1::{
     ExplainRecallRequest, ExplainRecallResponse, RecallRequest, RecallResponse, RecalledMemory,
-    ReportOutcomeRequest, ReportOutcomeResponse,
-    recall_service_server::RecallService,
+    ReportOutcomeRequest, ReportOutcomeResponse, recall_service_server::RecallService,
 };
 use hindsight_types::{Invalid, MemoryId, ReceiptId};
 use tonic::{Request, Response, Status};

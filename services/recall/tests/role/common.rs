@@ -3,9 +3,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use hindsight_api::{Caller, Permissions};
+use hindsight_api::{Caller, Permission, Permissions};
 use hindsight_embed::HashingEmbedder;
-use hindsight_ports::{Clock, Embedder, MemoryStore, testkit::faulty_store::FaultyStore};
+use hindsight_ports::{Clock, Embedder, MemoryStore, Reranker, testkit::faulty_store::FaultyStore};
 use hindsight_proto::{
     memory::v1::memory_service_client::MemoryServiceClient,
     recall::v1::{RecallRequest, RecallResponse, recall_service_client::RecallServiceClient},
@@ -64,6 +64,11 @@ impl World {
         Self { store, vectors, role, _dir: dir }
     }
 
+    pub(crate) async fn with_reranker(reranker: Arc<dyn Reranker>) -> Self {
+        let world = Self::new().await;
+        Self { role: world.role.with_reranker(reranker), ..world }
+    }
+
     pub(crate) async fn remember(&self, memories: Vec<Memory>) {
         let encoded =
             hindsight_ingest::encode::memories(&HashingEmbedder::default(), memories).await.unwrap();
@@ -83,6 +88,14 @@ impl World {
 
     pub(crate) fn recalls(&self, tenant: &str) -> RecallServiceClient<Transport> {
         RecallServiceClient::new(self.transport(tenant, Permissions::all()))
+    }
+
+    pub(crate) fn recalls_with(
+        &self,
+        tenant: &str,
+        permission: Permission,
+    ) -> RecallServiceClient<Transport> {
+        RecallServiceClient::new(self.transport(tenant, [permission].into_iter().collect()))
     }
 
     pub(crate) fn recalls_without_permission(&self, tenant: &str) -> RecallServiceClient<Transport> {
@@ -191,4 +204,32 @@ pub(crate) fn run(trace: &str, task: &str) -> Experience {
 
 pub(crate) fn experience(trace: &str, task: &str) -> Memory {
     Memory::Experience(Box::new(run(trace, task)))
+}
+
+/// Advice that everyone in `acme` may see.
+pub(crate) fn lesson(key: &str, situation: &str, stage: Stage) -> Memory {
+    let scope = Scope::new(tenant("acme"), Visibility::Tenant);
+    Memory::Lesson(Lesson {
+        id: MemoryId::lesson(&scope.tenant, &scope.visibility.keyword(), key),
+        scope,
+        situation: situation.to_owned(),
+        advice: "read the last lines of its log before restarting it".to_owned(),
+        applicability: "where containers are watched".to_owned(),
+        basis: Decision {
+            chosen: "read_logs".to_owned(),
+            rejected: vec!["restart_container".to_owned()],
+            rationale: "a restart hides the cause".to_owned(),
+        },
+        result: "the cause was found".to_owned(),
+        task_type: None,
+        environment: Environment::default(),
+        entities: vec![],
+        stage,
+        source_outcome: OutcomeStatus::Success,
+        sources: vec![TraceId::new("t-1").unwrap()],
+        supported: 0,
+        refuted: 0,
+        created_at: time(-2),
+        last_supported_at: time(-2),
+    })
 }

@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod arms;
 mod changing;
 mod common;
 mod examples;
+mod explain;
 mod memory;
 mod recall;
+mod report;
+mod rerank;

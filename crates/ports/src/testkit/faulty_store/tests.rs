@@ -1,5 +1,3 @@
-use hindsight_types::Period;
-
 use super::*;
 use crate::{Arm, testkit::samples};
 
@@ -46,9 +44,6 @@ impl MemoryStore for Counting {
         self.done()
     }
     async fn fetch(&self, _: &Viewer, _: MemoryKind, _: &[CandidateId]) -> Result<Vec<Fetched>, StoreError> {
-        self.done()
-    }
-    async fn search_hits(&self, _: &Viewer, _: &HitSearch) -> Result<Vec<Hit>, StoreError> {
         self.done()
     }
     async fn get(&self, _: &Viewer, _: MemoryKind, _: MemoryId) -> Result<Option<Memory>, StoreError> {
