@@ -251,7 +251,7 @@ impl Default for RecallWeights {
 pub struct RecallCache {
     /// For the vectors of questions.
     pub embeddings_mib: u64,
-    /// For the facts of users who are asked for again and again.
+    /// For the facts of users who are asked for again and again; a quarter of it for one user at most.
     pub facts_mib: u64,
     /// Of a user with more facts, none are kept.
     pub facts_per_user: usize,

@@ -16,6 +16,8 @@ use super::{
 const CACHE: (Label, &str) = (Label::Cache, "facts");
 /// Users whose facts are read at the same time.
 const READERS: usize = 4;
+/// The facts of one user may take this part of the room, so that reading ahead takes no more than there is.
+const SHARE: u64 = 4;
 /// Bytes of an entry beside the facts.
 const OVERHEAD: u64 = 256;
 
@@ -49,6 +51,7 @@ pub(super) struct Facts {
     fresh: Freshness,
     readers: Arc<Semaphore>,
     most: usize,
+    most_bytes: usize,
     ttl: Duration,
 }
 
@@ -56,7 +59,7 @@ impl Facts {
     /// `None`: switched off.
     pub(super) fn new(settings: &CacheSettings, store: Arc<dyn MemoryStore>) -> Option<Arc<Self>> {
         let bytes = settings.facts_bytes;
-        // One shard: a user's facts may take all the room there is.
+        // One shard: a user's facts may take much of the room there is.
         let options = OptionsBuilder::new()
             .shards(1)
             .estimated_items_capacity(usize::try_from(bytes >> 16).unwrap_or(usize::MAX).max(1))
@@ -71,6 +74,7 @@ impl Facts {
             fresh: Freshness::new(),
             readers: Arc::new(Semaphore::new(READERS)),
             most: settings.facts_per_user,
+            most_bytes: usize::try_from(bytes / SHARE).unwrap_or(usize::MAX),
             ttl: settings.facts_ttl,
         }))
     }
@@ -111,7 +115,7 @@ impl Facts {
             let _reader = reader;
             // Facts are of their user whatever agent asks, so nothing else of the viewer matters.
             let viewer = Viewer::of_tenant(key.0.clone()).with_user(Some(key.1.clone()));
-            match Snapshot::read(&*this.store, &viewer, this.most).await {
+            match Snapshot::read(&*this.store, &viewer, this.most, this.most_bytes).await {
                 Ok(Some(facts)) => this.keep(key, Known::Facts(Arc::new(facts)), stamp, since),
                 Ok(None) => this.keep(key, Known::Many, stamp, since),
                 Err(error) => {

@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub struct CacheSettings {
     /// For vectors of questions.
     pub embeddings_bytes: u64,
-    /// For facts.
+    /// For facts; a quarter of it for those of one user at most.
     pub facts_bytes: u64,
     /// Facts of one user; of who has more, none are kept. Below 1 000.
     pub facts_per_user: usize,

@@ -18,6 +18,8 @@ use prost::Message as _;
 
 /// The most that the store gives at once; what asks for more is left to it to refuse.
 const LARGEST: usize = 1_000;
+/// Facts that are read at once.
+const AT_ONCE: usize = 64;
 /// Searches for words that are remembered.
 const WORDS: usize = 16;
 
@@ -47,11 +49,12 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Reads the facts that this viewer sees. `None`: there are more than `most`.
+    /// Reads the facts that this viewer sees. `None`: there are more than `most`, or they take more than `bytes`.
     pub(super) async fn read(
         store: &dyn MemoryStore,
         viewer: &Viewer,
         most: usize,
+        bytes: usize,
     ) -> Result<Option<Self>, StoreError> {
         let ever = Period { from: Timestamp::MIN, until: Timestamp::MAX };
         let limit = (most + 1).min(LARGEST);
@@ -62,8 +65,16 @@ impl Snapshot {
             return Ok(None);
         }
         let ids: Vec<CandidateId> = candidates.iter().map(|c| c.id).collect();
-        let fetched = store.fetch(viewer, MemoryKind::Fact, &ids).await?;
-        Ok(Some(Self::new(candidates, fetched)))
+        let (mut fetched, mut room) = (Vec::with_capacity(ids.len()), bytes);
+        for some in ids.chunks(AT_ONCE) {
+            let read = store.fetch(viewer, MemoryKind::Fact, some).await?;
+            let Some(left) = room.checked_sub(read.iter().map(|f| weight(&f.memory)).sum()) else {
+                return Ok(None);
+            };
+            room = left;
+            fetched.extend(read);
+        }
+        Ok(Some(Self::new(candidates, fetched)).filter(|facts| facts.bytes <= bytes))
     }
 
     fn new(candidates: Vec<Candidate>, fetched: Vec<Fetched>) -> Self {
@@ -169,7 +180,11 @@ impl Kept {
         let names: usize = self.names.iter().map(|n| n.capacity() + size_of::<String>()).sum();
         let Encoding { dense, sparse } = &self.encoding;
         let vectors = 4 * (dense.capacity() + sparse.indices.capacity() + sparse.values.capacity());
-        // As text, and once more for the many small parts that it is made of.
-        size_of::<Self>() + names + vectors + 2 * memory_to_proto(&self.memory).encoded_len()
+        size_of::<Self>() + names + vectors + weight(&self.memory)
     }
+}
+
+/// Bytes of a memory as text, and once more for the many small parts that it is made of.
+fn weight(memory: &Memory) -> usize {
+    2 * memory_to_proto(memory).encoded_len()
 }

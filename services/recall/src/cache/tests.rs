@@ -321,7 +321,7 @@ async fn facts_are_read_anew_after_their_time() {
 
 #[tokio::test]
 async fn takes_no_more_room_than_given() {
-    let most = 100_000;
+    let most = 200_000;
     let world = World::with(&CacheSettings { facts_bytes: most, ..settings() }).await;
     for n in 0..40 {
         let user = format!("u{n}");
@@ -329,6 +329,25 @@ async fn takes_no_more_room_than_given() {
         world.warm(&viewer("acme", &user)).await;
         assert!(world.memories.facts.as_ref().unwrap().weight() <= most);
     }
+}
+
+#[tokio::test]
+async fn a_user_whose_facts_are_large_is_left_to_the_store() {
+    let world = World::with(&CacheSettings { facts_bytes: 400_000, ..settings() }).await;
+    let mut large = fact("acme", "bob", 1);
+    if let Memory::Fact(fact) = &mut large.value {
+        fact.content = "字".repeat(20_000);
+    }
+    world.write(vec![large]).await;
+    let (bob, facts) = (viewer("acme", "bob"), world.memories.facts.as_ref().unwrap());
+    for _ in 0..2 {
+        assert!(!world.is_kept(&bob));
+    }
+    while facts.is_reading() {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert!(!world.is_kept(&bob));
+    assert!(!facts.is_reading(), "it is known that they are too large");
 }
 
 #[test]
