@@ -60,18 +60,23 @@ impl Engine {
         let shortlist = as_then.shortlist();
         measured.shortlisted = shortlist.contains(&(memory.kind(), id));
         let request = self.again(receipt, &asked);
+        let mut beside = Vec::new();
         if measured.shortlisted {
             let ids: Vec<CandidateId> = shortlist.into_iter().map(|(_, id)| id).collect();
-            let fetched = self.store.fetch(viewer, memory.kind(), &ids).await?;
-            let Ranking { items, withheld, .. } = as_then.rank(fetched, &request);
+            beside = self.store.fetch(viewer, memory.kind(), &ids).await?;
+            let Ranking { items, withheld, .. } = as_then.rank(beside.clone(), &request);
             measured.given = items.iter().any(|item| item.memory.id() == memory.id());
             measured.withheld = withheld.into_iter().find(|w| w.memory_id == memory.id());
         }
-        // Alone and without a floor, so that its factors are told whatever came of it.
+        // Without floor and budget, so that its factors are told whatever came of it; alone when another one stands
+        // in its place.
         let open = Settings { floor: 0.0, tail_floor: 0.0, ..self.settings.rank.clone() };
+        let all = Request { limit: usize::MAX, token_budget: usize::MAX, ..request };
         let alone = vec![Fetched { id, memory: memory.clone() }];
-        let ranking = pool(&open, true).rank(alone, &request);
-        measured.factors = ranking.items.first().map(|item| item.factors);
+        measured.factors = [beside, alone].into_iter().find_map(|fetched| {
+            let ranking = pool(&open, true).rank(fetched, &all);
+            ranking.items.iter().find(|item| item.memory.id() == memory.id()).map(|item| item.factors)
+        });
         Ok(measured)
     }
 
