@@ -9,6 +9,7 @@ mod llm;
 mod load;
 mod mistake;
 mod model;
+mod reranker;
 mod section;
 mod source;
 
@@ -20,6 +21,7 @@ pub use model::{
     Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Recall, RecallCache,
     RecallWeights, Server, Telemetry,
 };
+pub use reranker::{HttpReranker, Reranker};
 pub use source::Sources;
 
 #[cfg(test)]

@@ -263,6 +263,7 @@ fn recall(mut s: Section<'_>, f: &mut Findings) -> Recall {
         deadline: s.duration("deadline", SECOND / 100..=60 * SECOND, f).unwrap_or(d.deadline),
         weights: recall_weights(s.section("weights", f), f),
         cache: recall_cache(s.section("cache", f), f),
+        reranker: reranker::reranker(s.section("reranker", f), f),
     };
     s.finish(f);
     recall

@@ -10,7 +10,7 @@ use hindsight_types::{Invalid, JudgeChoice, TenantId};
 use secrecy::SecretString;
 use serde::{Serialize, Serializer};
 
-use crate::{Bus, Llm, Store};
+use crate::{Bus, Llm, Reranker, Store};
 
 const HIDDEN: &str = "(hidden)";
 
@@ -206,6 +206,9 @@ pub struct Recall {
     pub deadline: Duration,
     pub weights: RecallWeights,
     pub cache: RecallCache,
+    /// Absent: none is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reranker: Option<Reranker>,
 }
 
 impl Default for Recall {

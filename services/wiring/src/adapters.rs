@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use hindsight_bus_amqp::{AmqpBus, AmqpOptions};
 use hindsight_bus_local::{LocalBus, LocalBusOptions};
 use hindsight_config as config;
-use hindsight_embed::{EmbedderSpec, HttpSettings};
+use hindsight_embed::{EmbedderSpec, HttpRerankerSettings, HttpSettings, RerankerSpec};
 use hindsight_llm::{EndpointSettings, LlmSettings, Prices, Provider};
 use hindsight_ports::{Bus, Clock, Llm};
 use hindsight_store::{Store, StoreOptions};
@@ -113,6 +113,19 @@ pub(crate) fn embedder(config: &config::Embedder) -> EmbedderSpec {
             batch_size: http.batch,
             query_prefix: http.query_prefix.clone(),
             passage_prefix: http.passage_prefix.clone(),
+        }),
+    }
+}
+
+pub(crate) fn reranker(config: &config::Reranker) -> RerankerSpec {
+    match config {
+        config::Reranker::Directory { path } => RerankerSpec::Directory(path.clone()),
+        config::Reranker::Http(http) => RerankerSpec::Http(HttpRerankerSettings {
+            base_url: http.url.clone(),
+            model: http.model.clone(),
+            api_key: http.api_key.clone(),
+            timeout: http.timeout,
+            logits: http.logits,
         }),
     }
 }

@@ -1,7 +1,7 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use hindsight_config::{BusKind, Config, Store};
-use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore, Reembed, SystemClock};
+use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore, Reembed, Reranker, SystemClock};
 use hindsight_store::{Announced, Announcer};
 use hindsight_telemetry::observe;
 
@@ -20,6 +20,8 @@ pub struct Parts {
     pub embedder: Arc<dyn Embedder>,
     /// Judges beside the slice; `None` when no model is configured.
     pub llm: Option<Arc<dyn Llm>>,
+    /// Reads the best candidates of a recall once more; `None` when no model is configured.
+    pub reranker: Option<Arc<dyn Reranker>>,
     pub clock: Arc<dyn Clock>,
     /// Tells every process what is written to `store`.
     pub announcer: Arc<Announcer>,
@@ -68,6 +70,10 @@ impl Parts {
             Arc::new(Announced::new(observe::store(store, "qdrant"), announcer.clone()));
         let embedder = observe::embedder(embedder);
         let llm = adapters::llm(&config.llm, clock.clone())?;
+        let reranker = match &config.recall.reranker {
+            Some(reranker) => Some(adapters::reranker(reranker).build().await?),
+            None => None,
+        };
         let preparation = match config.store {
             Store::Edge => {
                 store.prepare(embedder.id()).await?;
@@ -76,6 +82,6 @@ impl Parts {
             }
             Store::Qdrant(_) => prepare(store.clone(), embedder.id().clone()),
         };
-        Ok(Self { bus, store, vectors, embedder, llm, clock, announcer, preparation })
+        Ok(Self { bus, store, vectors, embedder, llm, reranker, clock, announcer, preparation })
     }
 }

@@ -107,6 +107,10 @@ pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
     let (bus, store, embedder) = (bus.clone(), store.clone(), embedder.clone());
     let role = Recall::remembering(settings, &caches, bus, store, embedder, clock.clone());
     let role = role.knowing(vectors.clone());
+    let role = match &parts.reranker {
+        Some(reranker) => role.with_reranker(reranker.clone()),
+        None => role,
+    };
     parts.announcer.also_tell(role.on_write());
     searching(role, parts)
 }
