@@ -117,9 +117,12 @@ fn empty_reason(reports: &[ArmReport], ranked: &str) -> String {
     }
     let mut reasons: Vec<String> = dropped
         .into_iter()
-        .map(|(why, of)| match of.len() == reports.len() {
-            true => format!("nothing was searched ({why})"),
-            false => format!("not searched: {} ({why})", of.join(", ")),
+        .map(|(why, of)| {
+            if of.len() == reports.len() {
+                format!("nothing was searched ({why})")
+            } else {
+                format!("not searched: {} ({why})", of.join(", "))
+            }
         })
         .collect();
     if reports.iter().any(|report| report.dropped.is_empty()) {
