@@ -214,7 +214,7 @@ pub struct Recall {
 impl Default for Recall {
     fn default() -> Self {
         Self {
-            floor: 0.3,
+            floor: 0.2,
             candidates: 50,
             shortlist: 40,
             deadline: Duration::from_secs(2),
@@ -245,7 +245,7 @@ pub struct RecallWeights {
 
 impl Default for RecallWeights {
     fn default() -> Self {
-        Self { meaning: None, words: 1.0, own: 0.2, entities: 0.2, period: 0.3, session: 0.4 }
+        Self { meaning: None, words: 1.0, own: 0.2, entities: 0.3, period: 0.3, session: 0.4 }
     }
 }
 

@@ -65,10 +65,14 @@ impl Signs {
 struct Field<'a> {
     pool: &'a Pool,
     rarity: &'a Rarity,
+    /// How many there are to choose from.
+    candidates: usize,
     /// Highest BM25 sum.
     sum: f32,
     /// Highest calibrated cosine.
     meaning: f32,
+    /// The same as of a candidate alone, for the order: who else is there must not change it.
+    nearest: f32,
     /// How high the order reaches.
     height: f32,
     /// Whether any arm found one by a name.
@@ -78,9 +82,19 @@ struct Field<'a> {
 impl<'a> Field<'a> {
     fn new(pool: &'a Pool, entries: &BTreeMap<CandidateId, Entry>, rarity: &'a Rarity) -> Self {
         let most = |of: &dyn Fn(&Entry) -> f32| entries.values().map(of).fold(0.0, f32::max);
-        let mut field = Self { pool, rarity, sum: 0.0, meaning: 0.0, height: 0.0, named: false };
+        let mut field = Self {
+            pool,
+            rarity,
+            candidates: entries.len(),
+            sum: 0.0,
+            meaning: 0.0,
+            nearest: 0.0,
+            height: 0.0,
+            named: false,
+        };
         field.sum = most(&|e| rarity.sum(e));
         field.meaning = most(&|e| field.meaning_of(e).unwrap_or_default());
+        field.nearest = most(&|e| field.alone(e));
         field.named = entries.values().any(|e| e.named);
         let covered = most(&|e| field.covered(e, e.timely));
         field.height = field.height_of(covered);
@@ -91,7 +105,8 @@ impl<'a> Field<'a> {
     fn height_of(&self, covered: f32) -> f32 {
         let Settings { words_alone, meaning_alone, .. } = self.pool.settings;
         let doubt = |reach: f32, value: f32| 1.0 - reach.clamp(0.0, 1.0) * value;
-        1.0 - doubt(words_alone, covered) * doubt(meaning_alone, self.meaning)
+        // Squared: of hundreds of strangers one is always a little near.
+        1.0 - doubt(words_alone, covered) * doubt(meaning_alone, self.meaning * self.meaning)
     }
 
     fn has_words(&self) -> bool {
@@ -100,7 +115,11 @@ impl<'a> Field<'a> {
 
     /// Calibrated cosine, 0 to 1.
     fn meaning_of(&self, entry: &Entry) -> Option<f32> {
-        entry.cosine().map(|cosine| self.pool.scale.calibrate(cosine).min(1.0))
+        entry.cosine().map(|cosine| self.pool.scale.calibrate(cosine, self.candidates))
+    }
+
+    fn alone(&self, entry: &Entry) -> f32 {
+        entry.cosine().map_or(0.0, |cosine| self.pool.scale.calibrate(cosine, 1))
     }
 
     /// Coverage; the time that is asked for counts like one more word, as rare as the rarest.
@@ -115,10 +134,7 @@ impl<'a> Field<'a> {
     /// What the vectors alone show.
     fn signs(&self, entry: &Entry) -> Signs {
         let relative = |value: f32, most: f32| if most > 0.0 { (value / most).clamp(0.0, 1.0) } else { 0.0 };
-        let meaning = self
-            .pool
-            .has_meaning()
-            .then(|| relative(self.meaning_of(entry).unwrap_or_default(), self.meaning));
+        let meaning = self.pool.has_meaning().then(|| relative(self.alone(entry), self.nearest));
         Signs {
             words: self.has_words().then(|| relative(self.rarity.sum(entry), self.sum)),
             meaning,

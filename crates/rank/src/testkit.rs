@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use crate::{DenseScale, Pool, Query, Request, Settings};
 
-pub(crate) const DENSE: DenseScale = DenseScale { zero: 0.1, full: 0.6, weight: 0.2 };
+pub(crate) const DENSE: DenseScale = DenseScale { zero: 0.1, crowd: 0.2, full: 0.6, weight: 0.2 };
 
 pub(crate) fn day(n: i64) -> Timestamp {
     Timestamp::from_second(1_780_000_000 + n * 86_400).unwrap()

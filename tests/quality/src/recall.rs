@@ -43,9 +43,9 @@ pub(crate) struct Args {
     /// Also with each arm and each factor switched off in turn.
     #[arg(long)]
     ablate: bool,
-    /// Settings that differ from the defaults, as JSON: `{"weights":{"session":0.2}}`.
+    /// Also with settings that differ from the defaults, as JSON: `{"weights":{"session":0.2}}`.
     #[arg(long)]
-    settings: Option<String>,
+    settings: Vec<String>,
     /// Print JSON instead of tables.
     #[arg(long)]
     json: bool,
@@ -74,11 +74,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 
 async fn measure(args: &Args) -> anyhow::Result<Report> {
     let embedder = Cached::open(args).await?;
-    let settings = match &args.settings {
-        Some(changed) => serde_json::from_str(changed).context("--settings")?,
-        None => Default::default(),
-    };
-    let variants = Variant::all(&settings, args.ablate);
+    let variants = Variant::all(args.ablate, &args.settings)?;
     let wanted = |set: &str| args.sets.is_empty() || args.sets.iter().any(|s| s == set);
     let mut report = Report { embedder: embedder.name(), locomo: None, memdaily_zh: None, tau_airline: None };
     if wanted("locomo") {

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use uuid::Uuid;
 
-pub(crate) const SCALE: DenseScale = DenseScale { zero: 0.1, full: 0.6, weight: 0.2 };
+pub(crate) const SCALE: DenseScale = DenseScale { zero: 0.1, crowd: 0.2, full: 0.6, weight: 0.2 };
 pub(crate) const NOW: i64 = 1_780_000_000;
 
 const WORDS: [&str; 16] = [

@@ -11,6 +11,7 @@ const FLOORS: [f32; 11] = [0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 
 /// For each floor, what would have come with it. The similarity of the best decides, as in the product.
 #[derive(Debug, Serialize)]
 pub(crate) struct Curve {
+    variant: String,
     points: Vec<Point>,
 }
 
@@ -36,12 +37,12 @@ pub(crate) enum Sort {
 }
 
 impl Curve {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(variant: &str) -> Self {
         let point = |floor| {
             let [recall5, silent_answerable, silent_unanswerable, silent_foreign] = Default::default();
             Point { floor, recall5, silent_answerable, silent_unanswerable, silent_foreign }
         };
-        Self { points: FLOORS.into_iter().map(point).collect() }
+        Self { variant: variant.to_owned(), points: FLOORS.into_iter().map(point).collect() }
     }
 
     /// `recall`: of a question with evidence.
@@ -65,6 +66,7 @@ impl Curve {
 
 impl fmt::Display for Curve {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Floors, {}:\n", self.variant)?;
         writeln!(
             f,
             "| floor | recall@5 kept | silent: answerable | silent: no answer | silent: other conversation |"

@@ -8,7 +8,8 @@ use std::{
 };
 
 use anyhow::Context;
-use hindsight_types::{Fact, Memory, MemoryKind, SessionId, Timestamp, UserId};
+use hindsight_ingest::context::surround;
+use hindsight_types::{Attachment, Fact, Memory, MemoryKind, SessionId, Timestamp, UserId};
 use jiff::{ToSpan, civil::DateTime, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +23,6 @@ use super::{
 
 /// Questions of this category have no answer in the conversation.
 const UNANSWERABLE: u32 = 5;
-const BEFORE: usize = 2;
-const AFTER: usize = 1;
 
 #[derive(Deserialize)]
 struct Conversation {
@@ -50,11 +49,14 @@ struct Turn {
 }
 
 impl Turn {
-    fn said(&self) -> String {
-        match self.blip_caption.as_str() {
-            "" => self.text.clone(),
-            photo => format!("{} [{photo}]", self.text),
-        }
+    /// What it shows, by its caption.
+    fn photo(&self) -> Vec<Attachment> {
+        let shown = (!self.blip_caption.is_empty()).then(|| Attachment {
+            uri: format!("https://example.com/{}", self.dia_id),
+            media_type: "image/jpeg".to_owned(),
+            caption: self.blip_caption.clone(),
+        });
+        shown.into_iter().collect()
     }
 }
 
@@ -95,25 +97,23 @@ fn time(session: &Session, turn: usize) -> anyhow::Result<Timestamp> {
     Ok(zoned.timestamp() + (i64::try_from(turn)?).minutes())
 }
 
-/// As the product keeps a talk: each turn with its speaker, time and session, and the turns beside it.
+/// As the product keeps a talk: each turn with its speaker, time, session and photo, and the turns beside it.
 fn facts(bench: &Bench, c: &Conversation, context: bool) -> anyhow::Result<Vec<Memory>> {
     let mut facts = Vec::new();
     for session in c.sessions()? {
-        let turns = &session.turns;
-        for (at, turn) in turns.iter().enumerate() {
+        let mut said = Vec::new();
+        for (at, turn) in session.turns.iter().enumerate() {
             let user = UserId::new(&c.sample_id)?;
-            let said = turn.said();
-            let mut fact = Fact::new(&bench.tenant, user, &turn.dia_id, &said, time(&session, at)?);
+            let mut fact = Fact::new(&bench.tenant, user, &turn.dia_id, &turn.text, time(&session, at)?);
             fact.speaker = turn.speaker.clone();
             fact.session = Some(SessionId::new(format!("session-{}", session.number))?);
-            if context {
-                let around =
-                    (at.saturating_sub(BEFORE)..(at + AFTER + 1).min(turns.len())).filter(|i| *i != at);
-                let around = around.map(|i| format!("{}: {}", turns[i].speaker, turns[i].said()));
-                fact.surroundings = around.collect::<Vec<_>>().join("\n");
-            }
-            facts.push(Memory::Fact(fact));
+            fact.attachments = turn.photo();
+            said.push(fact);
         }
+        if context {
+            surround(&mut said);
+        }
+        facts.extend(said.into_iter().map(Memory::Fact));
     }
     Ok(facts)
 }
@@ -167,8 +167,7 @@ impl Row {
 pub(crate) struct Report {
     turns: usize,
     rows: Vec<Row>,
-    /// Of the product as it is.
-    curve: Curve,
+    curves: Vec<Curve>,
 }
 
 pub(crate) async fn measure(
@@ -179,7 +178,8 @@ pub(crate) async fn measure(
     let path = data.join("locomo/dev.json");
     let Some(conversations) = super::load::<Vec<Conversation>>(&path)? else { return Ok(None) };
     let rows = variants.iter().map(Row::new).collect();
-    let mut report = Report { turns: 0, rows, curve: Curve::new() };
+    let curves = variants.iter().filter(|v| v.curve).map(|v| Curve::new(&v.name)).collect();
+    let mut report = Report { turns: 0, rows, curves };
     for context in [true, false] {
         if !variants.iter().any(|v| v.context == context) {
             continue;
@@ -227,12 +227,14 @@ impl Asking<'_> {
                 }
             }
             if self.context {
-                let open = self.variants[0].without_floors();
-                let answer = asked.answer(&open);
-                let recall = (!wanted.is_empty()).then(|| recall_at(5, &keys(&answer), &wanted));
-                report.curve.add(sort, answer.similarity, recall);
-                let foreign = self.ask(other, question, now).await?.answer(&open);
-                report.curve.add(Sort::Foreign, foreign.similarity, None);
+                let foreign = self.ask(other, question, now).await?;
+                let open = self.variants.iter().filter(|v| v.curve).map(Variant::without_floors);
+                for (open, curve) in open.zip(&mut report.curves) {
+                    let answer = asked.answer(&open);
+                    let recall = (!wanted.is_empty()).then(|| recall_at(5, &keys(&answer), &wanted));
+                    curve.add(sort, answer.similarity, recall);
+                    curve.add(Sort::Foreign, foreign.answer(&open).similarity, None);
+                }
             }
         }
         Ok(())
@@ -261,6 +263,6 @@ impl fmt::Display for Report {
             let Row { variant, recall5, recall10, any5, any10, session5, halves5: [a, b] } = r;
             writeln!(f, "| {variant} | {recall5} | {recall10} | {any5} | {any10} | {session5} | {a}, {b} |")?;
         }
-        writeln!(f, "\n{}", self.curve)
+        self.curves.iter().try_for_each(|curve| writeln!(f, "\n{curve}"))
     }
 }

@@ -1,5 +1,6 @@
 //! What is measured: the product as it is, and with one thing switched off.
 
+use anyhow::Context;
 use hindsight_ports::Arm;
 use hindsight_rank::Settings;
 
@@ -14,6 +15,8 @@ pub(crate) struct Variant {
     pub(crate) alone: Option<&'static str>,
     /// Whether facts are encoded with what stands around them.
     pub(crate) context: bool,
+    /// Whether its floors are looked at closely.
+    pub(crate) curve: bool,
     /// Whether the question has an embedding at all.
     pub(crate) meaning: bool,
 }
@@ -26,17 +29,23 @@ impl Variant {
             without: Vec::new(),
             alone: None,
             context: true,
+            curve: false,
             meaning: true,
         }
     }
 
-    pub(crate) fn all(settings: &Settings, ablate: bool) -> Vec<Self> {
-        let mut all = vec![Self::new("as it is", settings)];
+    pub(crate) fn all(ablate: bool, changed: &[String]) -> anyhow::Result<Vec<Self>> {
+        let settings = &Settings::default();
+        let mut all = vec![Self { curve: true, ..Self::new("as it is", settings) }];
+        for json in changed {
+            let settings = serde_json::from_str(json).with_context(|| format!("--settings {json}"))?;
+            all.push(Self { curve: true, ..Self::new(json, &settings) });
+        }
         for (name, arm) in [("BM25 arm alone", "bm25"), ("dense arm alone", "dense")] {
             all.push(Self { alone: Some(arm), ..Self::new(name, settings) });
         }
         if !ablate {
-            return all;
+            return Ok(all);
         }
         for arm in ["bm25", "dense", "entities", "period"] {
             let name = format!("without the {arm} arm");
@@ -53,7 +62,7 @@ impl Variant {
             change(&mut variant.settings);
             variant
         }));
-        all
+        Ok(all)
     }
 
     pub(crate) fn without_floors(&self) -> Self {
@@ -67,8 +76,10 @@ impl Variant {
     }
 }
 
+type Change = fn(&mut Settings);
+
 /// Factors, switched off.
-const CHANGES: [(&str, fn(&mut Settings)); 9] = [
+const CHANGES: [(&str, Change); 9] = [
     ("without own words", |s| s.weights.own = 0.0),
     ("without session", |s| s.weights.session = 0.0),
     ("without names in the order", |s| s.weights.entities = 0.0),
