@@ -14,7 +14,8 @@ use async_trait::async_trait;
 use hindsight_api::{EdgeLayer, Key, KeyHash, Keyring, Permission, Permissions};
 use hindsight_client::{Client, ConnectError, RetryPolicy};
 use hindsight_proto::recall::v1::{
-    ExplainRecallRequest, ExplainRecallResponse, RecallRequest, RecallResponse,
+    ExplainRecallRequest, ExplainRecallResponse, RecallRequest, RecallResponse, ReportOutcomeRequest,
+    ReportOutcomeResponse,
     recall_service_server::{RecallService, RecallServiceServer},
 };
 use hindsight_types::{Invalid, TenantId};
@@ -63,6 +64,13 @@ impl RecallService for Moody {
         _: Request<ExplainRecallRequest>,
     ) -> Result<Response<ExplainRecallResponse>, Status> {
         Ok(Response::new(ExplainRecallResponse::default()))
+    }
+
+    async fn report_outcome(
+        &self,
+        _: Request<ReportOutcomeRequest>,
+    ) -> Result<Response<ReportOutcomeResponse>, Status> {
+        Ok(Response::new(ReportOutcomeResponse::default()))
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) async fn search(
     );
     let dense = async {
         let embedded = embed(embedder, query, patience).await;
-        let arm = Arm::Dense(embedded.as_ref().map(Clone::clone).unwrap_or_default());
+        let arm = Arm::Dense(embedded.clone().unwrap_or_default());
         let by_kind = reach.kinds.iter().map(|kind| one(view, reach, *kind, &arm));
         let asked = if is_zero(&arm) { Vec::new() } else { join_all(by_kind).await };
         (embedded, asked)

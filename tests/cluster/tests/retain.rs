@@ -27,7 +27,7 @@ fn turn(user: &str, n: usize) -> RetainRequest {
         user: user.to_owned(),
         key: format!("turn {n}"),
         session: "talk".to_owned(),
-        speaker: if n % 2 == 0 { "Ann" } else { "李雷" }.to_owned(),
+        speaker: if n.is_multiple_of(2) { "Ann" } else { "李雷" }.to_owned(),
         content: TALK[n].0.to_owned(),
         occurred_at: Timestamp::from_second(second).ok().map(hindsight_codec::time_to_proto),
         consistency: Consistency::Indexed as i32,

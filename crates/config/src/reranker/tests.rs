@@ -1,4 +1,4 @@
-use std::io::Write as _;
+use std::{io::Write as _, path::Path};
 
 use super::*;
 use crate::{Mistakes, Recall, Sources, check};
@@ -21,7 +21,7 @@ fn none_is_asked_by_default() {
 fn both_kinds_are_read() {
     let directory = read("[recall.reranker]\nkind = \"directory\"\npath = \"/models/bge\"\n").unwrap();
     assert!(
-        matches!(directory.reranker, Some(Reranker::Directory { path }) if path == PathBuf::from("/models/bge"))
+        matches!(directory.reranker, Some(Reranker::Directory { path }) if path == Path::new("/models/bge"))
     );
     let http = "[recall.reranker]\nkind = \"http\"\nurl = \"http://x/v1\"\nmodel = \"m\"\napi_key = \"k-1\"\nlogits = true\n";
     let recall = read(http).unwrap();
