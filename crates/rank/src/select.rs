@@ -9,7 +9,7 @@ use hindsight_types::{
     Environment, Memory, MemoryId, ReceiptId, ScoreFactors, Stage, Timestamp, Withheld, WithheldReason,
 };
 
-use crate::{DenseScale, Settings, block::Style, conflict::Words, factors::supported_at};
+use crate::{Settings, block::Style, conflict::Words, factors::supported_at};
 use selection::Selection;
 use sift::{lesson_stage, sift};
 
@@ -26,8 +26,6 @@ pub struct Request<'a> {
     pub token_budget: usize,
     /// Named in the block, so that the agent can name it in the run that follows.
     pub receipt: ReceiptId,
-    /// Scale of the dense arm.
-    pub dense: DenseScale,
     /// How the block is written.
     pub style: Style,
 }

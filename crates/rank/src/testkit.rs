@@ -31,7 +31,6 @@ pub(crate) fn request<'a>(query: &'a str, environment: &'a Environment) -> Reque
         limit: 3,
         token_budget: 1500,
         receipt: ReceiptId(uuid::Uuid::from_u128(7)),
-        dense: DENSE,
         style: Default::default(),
     }
 }

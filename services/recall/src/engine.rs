@@ -124,8 +124,8 @@ impl Engine {
         let id = ReceiptId::generate();
         let distinct = ask.kinds.iter().map(|kind| pool.candidates(*kind)).sum();
         let work = {
-            let (ask, dense) = (ask.clone(), self.dense);
-            move || pool.rank(fetched, &request(&ask, id, dense, now))
+            let ask = ask.clone();
+            move || pool.rank(fetched, &request(&ask, id, now))
         };
         // Off the threads that serve calls: writing and counting the block takes milliseconds.
         let ranking = tokio::task::spawn_blocking(work).await;
@@ -173,7 +173,7 @@ impl Engine {
     }
 }
 
-pub(crate) fn request(ask: &Ask, receipt: ReceiptId, dense: DenseScale, now: Timestamp) -> Request<'_> {
+pub(crate) fn request(ask: &Ask, receipt: ReceiptId, now: Timestamp) -> Request<'_> {
     Request {
         query: &ask.query,
         environment: &ask.environment,
@@ -181,7 +181,6 @@ pub(crate) fn request(ask: &Ask, receipt: ReceiptId, dense: DenseScale, now: Tim
         limit: ask.limit,
         token_budget: ask.token_budget,
         receipt,
-        dense,
         style: ask.style,
     }
 }

@@ -299,7 +299,6 @@ pub(crate) fn ranked(query: &Query, brought: Vec<Brought>, fetched: Vec<Fetched>
         limit: limits.limit,
         token_budget: limits.token_budget,
         receipt: ReceiptId(Uuid::from_u128(7)),
-        dense: SCALE,
         style: limits.style,
     };
     pool.rank(fetched, &request)

@@ -98,7 +98,6 @@ impl Engine {
             limit: size(asked.limit),
             token_budget: size(asked.token_budget),
             receipt: receipt.id,
-            dense: self.dense,
             style: Style::default(),
         }
     }

@@ -141,7 +141,6 @@ impl Asked {
             limit: LIMIT,
             token_budget: usize::MAX,
             receipt: ReceiptId(uuid::Uuid::nil()),
-            dense: scale,
             style: Style::default(),
         };
         let Ranking { items, .. } = pool.rank(fetched, &request);
