@@ -6,6 +6,7 @@ use futures::future::{try_join, try_join_all};
 use hindsight_bus_local::{LocalBus, LocalBusOptions};
 use hindsight_ports::{Bus, Encoding, Envelope, Queue};
 use hindsight_store::VectorBackend as _;
+use hindsight_text::bm25;
 use hindsight_types::{TenantId, Timestamp};
 use prost::Message as _;
 use qdrant_client::qdrant::{
@@ -52,20 +53,38 @@ fn envelope(tenant: &TenantId, payload: Vec<u8>) -> Envelope {
     }
 }
 
+/// A question as the engine is asked.
+pub(crate) fn encoding(query: &str, dense: Vec<f32>) -> Encoding {
+    let (indices, values) = bm25::encode_query(query);
+    Encoding { dense, sparse: hindsight_ports::SparseVector { indices, values } }
+}
+
 /// The nearest points of one collection by meaning and by words, filtered as a recall filters; ids only.
-pub(crate) async fn query(system: &System, collection: &str, encoding: &Encoding) -> anyhow::Result<usize> {
+pub(crate) async fn query(
+    system: &System,
+    collection: &str,
+    visibility: &str,
+    encoding: &Encoding,
+) -> anyhow::Result<usize> {
     let dense = vector_input::Variant::Dense(encoding.dense.clone().into());
     let sparse = vector_input::Variant::Sparse(SparseVector {
         values: encoding.sparse.values.clone(),
         indices: encoding.sparse.indices.clone(),
     });
-    let ask =
-        |using: &str, variant| system.backend.query(nearest(collection, using, variant, &system.tenant));
+    let ask = |using: &str, variant| {
+        system.backend.query(nearest(collection, using, variant, &system.tenant, visibility))
+    };
     let (by_meaning, by_words) = try_join(ask("dense", dense), ask("bm25", sparse)).await?;
     Ok(by_meaning.len() + by_words.len())
 }
 
-fn nearest(collection: &str, using: &str, variant: vector_input::Variant, tenant: &TenantId) -> QueryPoints {
+fn nearest(
+    collection: &str,
+    using: &str,
+    variant: vector_input::Variant,
+    tenant: &TenantId,
+    visibility: &str,
+) -> QueryPoints {
     let input = VectorInput { variant: Some(variant) };
     QueryPoints {
         collection_name: collection.to_owned(),
@@ -73,7 +92,7 @@ fn nearest(collection: &str, using: &str, variant: vector_input::Variant, tenant
         using: Some(using.to_owned()),
         filter: Some(Filter::must([
             Condition::matches("tenant", tenant.to_string()),
-            Condition::matches("visibility", vec!["tenant".to_owned()]),
+            Condition::matches("visibility", vec![visibility.to_owned()]),
         ])),
         limit: Some(CANDIDATES),
         ..Default::default()

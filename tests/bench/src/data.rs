@@ -22,7 +22,7 @@ const AREAS: &[&str] = &[
 const PARTS: &[&str] = &["api", "worker", "gateway", "db", "cache", "scheduler", "web", "consumer"];
 
 /// The words of one incident.
-struct Words {
+pub(crate) struct Words {
     service: String,
     host: String,
     order: String,
@@ -50,7 +50,12 @@ impl Words {
         }
     }
 
-    fn fill(&self, template: &str) -> String {
+    /// Those of number `index`.
+    pub(crate) fn of(index: u64) -> Self {
+        draw(2, index).1
+    }
+
+    pub(crate) fn fill(&self, template: &str) -> String {
         template
             .replace("{s}", &self.service)
             .replace("{h}", &self.host)

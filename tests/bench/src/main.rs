@@ -7,6 +7,8 @@ mod data;
 mod embed;
 mod fault;
 mod judge;
+mod load;
+mod memories;
 mod process;
 mod recall;
 mod report;
@@ -37,6 +39,8 @@ enum Command {
     Embed(embed::Args),
     /// The slice judge alone: runs per second, growth with the steps, memory of a large run.
     Judge(judge::Args),
+    /// Recall at a number of memories: latency beside the bare engine, cold and warm, and throughput.
+    Recall(load::Args),
     /// Recording, judging and recalling by the real roles in this process.
     Run(runs::Args),
     /// Judging by one, two and four evaluator processes with a judge that takes 200 ms.
@@ -51,6 +55,7 @@ fn main() -> anyhow::Result<()> {
         Command::Cache(args) => runtime.block_on(cache::run(&args, &mut report))?,
         Command::Embed(args) => runtime.block_on(embed::run(&args, &mut report))?,
         Command::Judge(args) => judge::run(&args, &mut report)?,
+        Command::Recall(args) => runtime.block_on(load::run(&args, &mut report))?,
         Command::Run(args) => runtime.block_on(runs::run(&args, &mut report))?,
         Command::Scale(args) => runtime.block_on(scale::run(&args, &mut report))?,
     }

@@ -1,9 +1,8 @@
 use std::time::Instant;
 
 use futures::future::try_join_all;
-use hindsight_ports::{Arm, Encoding, Purpose, Search, SparseVector};
+use hindsight_ports::{Arm, Encoding, Purpose, Search};
 use hindsight_proto::{common::v1 as common, recall::v1::RecallRequest};
-use hindsight_text::bm25;
 use hindsight_types::{MemoryKind, Viewer};
 
 use crate::{
@@ -64,7 +63,8 @@ pub(crate) async fn measure(
 async fn ask(system: &System, query: String, measured: &mut Measured) -> anyhow::Result<()> {
     let encoding = encode(system, &query).await?;
     let started = Instant::now();
-    try_join_all(baseline::COLLECTIONS.map(|name| baseline::query(system, name, &encoding))).await?;
+    try_join_all(baseline::COLLECTIONS.map(|name| baseline::query(system, name, "tenant", &encoding)))
+        .await?;
     measured.engine.push(started.elapsed());
 
     let viewer = Viewer::of_tenant(system.tenant.clone());
@@ -91,6 +91,5 @@ async fn ask(system: &System, query: String, measured: &mut Measured) -> anyhow:
 
 async fn encode(system: &System, query: &str) -> anyhow::Result<Encoding> {
     let mut vectors = system.embedder.embed(&[query.to_owned()], Purpose::Query).await?;
-    let (indices, values) = bm25::encode_query(query);
-    Ok(Encoding { dense: vectors.pop().unwrap_or_default(), sparse: SparseVector { indices, values } })
+    Ok(baseline::encoding(query, vectors.pop().unwrap_or_default()))
 }

@@ -84,6 +84,10 @@ impl Times {
         self.0.push(time);
     }
 
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     /// The time that `percent` of the calls did not exceed (nearest rank), in milliseconds.
     pub(crate) fn percentile(&self, percent: usize) -> f64 {
         let mut times = self.0.clone();
