@@ -44,7 +44,7 @@ async fn a_run_is_one_trace_from_the_client_over_rabbitmq_to_the_store() {
     write.assert_line(&[SUBMIT, ingest[1], evaluate[1], "upsert"]);
     assert!(write.attribute(ingest[0], "messaging.system").contains("rabbitmq"));
     assert!(write.attribute("upsert", "db.system.name").contains("qdrant"));
-    sink.trace(RECALL).assert_line(&[RECALL, RECALL, "search trajectories"]);
+    sink.trace(RECALL).assert_line(&[RECALL, RECALL, "search_bm25 trajectories"]);
 
     let of_write = |(service, span): (String, _)| write.contains(&span).then_some(service);
     let services: HashSet<_> = sink.spans().into_iter().filter_map(of_write).collect();

@@ -83,7 +83,7 @@ async fn a_call_is_one_trace_to_the_store_and_is_counted() {
     assert!(write.attribute(ingest[1], "messaging.destination.name").contains("hindsight.ingest"));
     assert!(write.attribute("upsert", "db.system.name").contains("qdrant"));
     let recall = sink.trace(RECALL);
-    recall.assert_line(&[RECALL, RECALL, "search trajectories"]);
+    recall.assert_line(&[RECALL, RECALL, "search_bm25 trajectories"]);
     recall.assert_line(&[RECALL, RECALL, "put_receipt receipts"]);
     assert_ne!(recall.root.trace_id, write.root.trace_id);
     let services: HashSet<_> = sink.spans().into_iter().map(|(service, _)| service).collect();
@@ -101,7 +101,7 @@ async fn a_call_is_one_trace_to_the_store_and_is_counted() {
         ("hindsight_rpc_duration_seconds_count", &format!("method=\"{RECALL}\"")),
         ("hindsight_bus_settled_total", "queue=\"hindsight.evaluate\",end=\"ack\",result=\"ok\""),
         ("hindsight_ingest_batch_messages_sum", ""),
-        ("hindsight_store_duration_seconds_count", "operation=\"search\""),
+        ("hindsight_store_duration_seconds_count", "operation=\"search_bm25\""),
         ("hindsight_embed_texts_total", "purpose=\"passage\""),
         ("hindsight_evaluations_total", "result=\"judged\""),
         ("hindsight_recalls_total", "result=\"hit\",degraded=\"no\""),
