@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hindsight_text::{similarity, token_set};
-use hindsight_types::{Experience, Fact, Memory};
+use hindsight_types::{Experience, Fact, FactType, Memory};
 
 use crate::experience;
 
@@ -11,6 +11,36 @@ use crate::experience;
 const SAME_SITUATION: f32 = 0.8;
 /// From this share of common tokens two statements about the same entities answer the same question.
 const SAME_QUESTION: f32 = 0.5;
+/// A statement takes another back when it says so and holds this share of its words, of at least so many.
+const RETOLD: f32 = 0.9;
+const RETOLD_WORDS: usize = 2;
+
+/// Words by which a statement takes back an earlier one. Those of English stand between spaces.
+const CHANGE: [&str; 23] = [
+    " not ",
+    "n't ",
+    " no longer ",
+    " anymore ",
+    " any more ",
+    " never ",
+    " instead ",
+    " moved ",
+    " changed ",
+    " switched ",
+    " stopped ",
+    " quit ",
+    "不再",
+    "不",
+    "没",
+    "改成",
+    "改为",
+    "改用",
+    "换成",
+    "搬到",
+    "取消",
+    "戒了",
+    "停用",
+];
 
 /// The tokens that comparing needs, computed once per candidate.
 #[derive(Debug, Clone)]
@@ -44,7 +74,8 @@ pub(crate) fn contradict(a: (&Memory, &Words), b: (&Memory, &Words)) -> bool {
     match (a.0, b.0) {
         (Memory::Fact(x), Memory::Fact(y)) => {
             let common = || similarity(&a.1.all, &b.1.all);
-            x.scope == y.scope && (same_key(x, y) || same_subject(x, y, common))
+            let taken_back = || takes_back((x, a.1), (y, b.1)) || takes_back((y, b.1), (x, a.1));
+            x.scope == y.scope && (same_key(x, y) || same_subject(x, y, common) || taken_back())
         }
         (Memory::Lesson(x), Memory::Lesson(y)) => {
             let common = || similarity(&a.1.situation, &b.1.situation);
@@ -64,7 +95,31 @@ fn same_key(a: &Fact, b: &Fact) -> bool {
     !a.key.is_empty() && a.key == b.key
 }
 
-/// The same entities, and the same intent or much of the same words.
+/// Says that what the other says is no longer so.
+fn takes_back(newer: (&Fact, &Words), older: (&Fact, &Words)) -> bool {
+    let says_so = |fact: &Fact| {
+        let said = format!(" {} ", fact.content.to_lowercase().replace(['.', ',', '!', ';', '’'], " "));
+        CHANGE.iter().any(|cue| said.contains(cue))
+    };
+    let (old, new) = (&older.1.all, &newer.1.all);
+    let held = old.iter().filter(|token| new.contains(*token)).count();
+    old.len() >= RETOLD_WORDS
+        && held as f32 >= RETOLD * old.len() as f32
+        && !is_question(newer.0)
+        && says_so(newer.0)
+        && !says_so(older.0)
+}
+
+fn is_question(fact: &Fact) -> bool {
+    fact.content.trim_end().ends_with(['?', '？'])
+}
+
+/// What happened adds up: two payments are two, whatever they share.
+fn adds_up(fact: &Fact) -> bool {
+    matches!(fact.fact_type, FactType::Event | FactType::Order)
+}
+
+/// The same entities, and the same intent or, of what can hold only once, much of the same words.
 fn same_subject(a: &Fact, b: &Fact, common: impl Fn() -> f32) -> bool {
     let entities = |f: &Fact| f.entities.iter().map(|e| e.to_lowercase()).collect::<BTreeSet<_>>();
     let same_intent = !a.intent.is_empty() && a.intent.eq_ignore_ascii_case(&b.intent);
@@ -72,7 +127,9 @@ fn same_subject(a: &Fact, b: &Fact, common: impl Fn() -> f32) -> bool {
     !a.entities.is_empty()
         && entities(a) == entities(b)
         && !different_intents
-        && (same_intent || common() >= SAME_QUESTION)
+        && !is_question(a)
+        && !is_question(b)
+        && (same_intent || (!adds_up(a) && !adds_up(b) && common() >= SAME_QUESTION))
 }
 
 /// True when one of the two is enough. Words alone do not decide: numbers must agree, and so must the way

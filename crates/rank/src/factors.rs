@@ -39,16 +39,15 @@ pub(crate) fn supported_at(memory: &Memory) -> Timestamp {
     }
 }
 
-/// Whole days since the memory was last supported; 0 for a time that is still to come.
+/// Days since the memory was last supported; negative for a time that is still to come.
 pub(crate) fn age_days(memory: &Memory, now: Timestamp) -> f64 {
-    let seconds = now.as_second().saturating_sub(supported_at(memory).as_second());
-    (seconds as f64 / SECONDS_PER_DAY).max(0.0)
+    now.as_second().saturating_sub(supported_at(memory).as_second()) as f64 / SECONDS_PER_DAY
 }
 
 /// 0.5^(age / half-life). Facts have no outcome: they fade to a floor only, so that of two equally near
 /// ones the newer wins and none is lost by age.
 fn decay(memory: &Memory, now: Timestamp, settings: &Settings) -> f32 {
-    let age = age_days(memory, now);
+    let age = age_days(memory, now).max(0.0);
     let half = |days: f32| 0.5_f64.powf(age / f64::from(days.max(f32::EPSILON))) as f32;
     let of_outcome = |outcome: OutcomeStatus| match outcome {
         OutcomeStatus::Failure => half(settings.failure_half_life_days),

@@ -122,11 +122,13 @@ impl<'a> Field<'a> {
         entry.cosine().map_or(0.0, |cosine| self.pool.scale.calibrate(cosine, 1))
     }
 
-    /// Coverage; the time that is asked for counts like one more word, as rare as the rarest.
+    /// Coverage; the time that is asked for counts like one more word, as rare as the rarest. Much is of one time, so
+    /// time alone answers a question only when it asks for nothing else.
     fn covered(&self, entry: &Entry, timely: bool) -> f32 {
         let held = self.rarity.coverage(entry.held.iter().map(|(place, _)| *place));
+        let asks_for_more = self.pool.query.terms().iter().any(|t| t.content);
         match self.pool.query.period() {
-            Some(_) => self.rarity.with_one_more(held, timely),
+            Some(_) => self.rarity.with_one_more(held, timely && (held > 0.0 || !asks_for_more)),
             None => held,
         }
     }

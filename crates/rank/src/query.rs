@@ -29,7 +29,7 @@ const RECENT_WEIGHT: f32 = 0.4;
 /// not count in coverage; the search itself uses them.
 static ASKING: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     token_set(
-        "many much often ever kind sort likely please tell know remember 啥 多 多少 几 谁 哪里 哪儿 何时 何处 为何 \
+        "many much often ever kind sort likely please tell know remember happen happened 发生 啥 多 多少 几 谁 哪里 哪儿 何时 何处 为何 \
          为啥 如何 怎样 怎么样 怎么办 什么时候 来着 来 最 更 以下 可能 大概 到底 究竟 点 些 啦 告诉 知道 记得 对于 描述 \
          平时 现在 一般 更多",
     )

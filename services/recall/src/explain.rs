@@ -101,6 +101,10 @@ impl Engine {
         };
         if let Some(memory) = self.find(&viewer, id).await? {
             told.kind = Some(memory.kind());
+            // Beside one that is near enough, the others of its kind need be less near.
+            if receipt.injected.iter().any(|item| item.kind == memory.kind() && item.memory_id != id) {
+                told.floor = self.settings.rank.tail_floor;
+            }
             let measured = self.measure(&viewer, receipt, &memory).await?;
             let withheld = receipt.withheld.iter().find(|w| w.memory_id == id).or(measured.withheld.as_ref());
             told.instead = withheld.and_then(|w| w.instead);

@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 /// Codes that say which error it is, kept as they are: HTTP statuses, exit codes, numbers of compilers and databases.
+/// The end of an id, as in `A-404 not found`, is none.
 const KEPT: &[&str] = &[
     r"(?i)(?:\bhttp(?:/\d(?:\.\d)?)?|\bstatus(?:[ _-]?code)?|\bcode|\berrno|\bexit(?:ed)?(?: with)?(?: code| status)?|\bsignal|\breturned|退出码|状态码|错误码|返回码)[\s:=\x22'：]{1,4}-?\d{1,5}(?-u:\b)",
-    r"(?i)(?-u:\b)[45]\d\d (?:not found|forbidden|unauthori[sz]ed|bad request|internal server error|bad gateway|service unavailable|gateway time-?out|too many requests|conflict|client error|server error|payment required|method not allowed|request time-?out|gone|unprocessable)",
-    r"(?-u:\b)(?:E\d{3,4}|ORA-\d{5}|TS\d{4}|CS\d{4}|SQLSTATE\[?\w{5}|ERR_[A-Z_]+\d*)(?-u:\b)",
+    r"(?i)(?:^|[^A-Za-z0-9_-])[45]\d\d (?:not found|forbidden|unauthori[sz]ed|bad request|internal server error|bad gateway|service unavailable|gateway time-?out|too many requests|conflict|client error|server error|payment required|method not allowed|request time-?out|gone|unprocessable)",
+    r"(?:^|[^A-Za-z0-9_-])(?:E\d{3,4}|ORA-\d{5}|TS\d{4}|CS\d{4}|SQLSTATE\[?\w{5}|ERR_[A-Z_]+\d*)(?-u:\b)",
 ];
 
 /// What is replaced, and by what. The order matters: larger shapes first. Words are those of ASCII, so that
@@ -120,6 +121,9 @@ mod tests {
             normalise("a.py:3:1: E999 SyntaxError"),
             "<path>:<n>:<n>: E999 SyntaxError".replace(":<n>:<n>", "")
         );
+        assert_eq!(normalise("error: 404 not found"), "error: 404 not found");
+        assert_eq!(normalise("order A-404 not found"), "order <id> not found");
+        assert_eq!(normalise("part X-E999 missing"), "part <id> missing");
         assert_eq!(normalise("状态码：502，订单A-17失败"), "状态码：502，订单<id>失败");
     }
 }

@@ -13,10 +13,15 @@ const SHARED_WORDS: usize = 6;
 const WORD: usize = 64;
 
 pub(crate) fn why(memory: &Memory, factors: &ScoreFactors, query: &str, language: Language) -> String {
-    let shared = shared_words(query, &read(&memory.indexed_text()));
     let mut reasons = Vec::new();
+    let mut shared = shared_words(query, &read(&own(memory)));
     if !shared.is_empty() {
         reasons.push(language.shares(&shared));
+    } else {
+        shared = shared_words(query, &read(&memory.indexed_text()));
+        if !shared.is_empty() {
+            reasons.push(language.stands_beside(&shared));
+        }
     }
     if factors.parts.period > 0.5 {
         reasons.push(language.pick("is of the time asked about", "属于所问的时间").to_owned());
@@ -29,6 +34,14 @@ pub(crate) fn why(memory: &Memory, factors: &ScoreFactors, query: &str, language
     }
     reasons.push(language.similarity(factors.similarity));
     reasons.join(language.pick("; ", "；"))
+}
+
+/// What it says itself, and who said it.
+fn own(memory: &Memory) -> String {
+    match memory {
+        Memory::Fact(fact) => fact.said(),
+        other => other.text(),
+    }
 }
 
 /// The words of the query that the memory holds, as the query writes them.

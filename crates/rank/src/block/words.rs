@@ -146,6 +146,7 @@ impl Language {
 
     pub(crate) fn age(self, days: f64) -> String {
         let (number, english, chinese) = match days {
+            d if d <= -1.0 => return self.pick("dated in the future", "日期在未来").to_owned(),
             d if d < 1.0 => return self.pick("today", "今天").to_owned(),
             d if d < 60.0 => (d, "day", "天"),
             d if d < 730.0 => (d / 30.44, "month", "个月"),
@@ -264,11 +265,25 @@ impl Language {
     }
 
     pub(crate) fn shares(self, words: &[String]) -> String {
-        let quoted: Vec<String> = words.iter().map(|w| format!("\"{w}\"")).collect();
+        let quoted = self.quoted(words);
         match self {
-            Self::English => format!("shares {} with the question", quoted.join(", ")),
-            Self::Chinese => format!("与问题共有 {}", quoted.join("、")),
+            Self::English => format!("shares {quoted} with the question"),
+            Self::Chinese => format!("与问题共有 {quoted}"),
         }
+    }
+
+    /// The words are not in what it says, but in what stands around it.
+    pub(crate) fn stands_beside(self, words: &[String]) -> String {
+        let quoted = self.quoted(words);
+        match self {
+            Self::English => format!("stands beside {quoted}"),
+            Self::Chinese => format!("上下文中有 {quoted}"),
+        }
+    }
+
+    fn quoted(self, words: &[String]) -> String {
+        let quoted: Vec<String> = words.iter().map(|w| format!("\"{w}\"")).collect();
+        quoted.join(self.pick(", ", "、"))
     }
 
     pub(crate) fn similarity(self, value: f32) -> String {

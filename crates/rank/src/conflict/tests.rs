@@ -43,6 +43,35 @@ fn without_an_intent_much_of_the_wording_must_agree() {
 }
 
 #[test]
+fn what_happened_adds_up_and_a_question_replaces_nothing() {
+    let paid = |key, content| {
+        let Memory::Fact(mut f) = about(key, content, "INV-555", "") else { unreachable!("a fact") };
+        f.fact_type = FactType::Event;
+        Memory::Fact(f)
+    };
+    let first = paid("1", "I paid 20 euro for invoice INV-555 on Monday");
+    assert!(!both(contradict, &first, &paid("2", "I paid 30 euro for invoice INV-555 on Friday")));
+    let asked = about("1", "Did order INV-900 arrive already?", "INV-900", "");
+    assert!(!both(contradict, &asked, &about("2", "Yes, order INV-900 has arrived already", "INV-900", "")));
+}
+
+#[rstest::rstest]
+#[case("I live in Shanghai", "I moved to Beijing, I no longer live in Shanghai", true)]
+#[case("My favourite colour is blue", "My favourite colour is red now, not blue", true)]
+#[case("我对花生过敏", "我对花生不过敏了", true)]
+#[case("I live in Shanghai", "I live in Shanghai near the old port", false)]
+#[case("I like tea in the morning", "I do not like coffee", false)]
+#[case("I live in Shanghai", "Do I not live in Shanghai?", false)]
+fn a_statement_takes_another_back_when_it_says_so(
+    #[case] old: &str,
+    #[case] new: &str,
+    #[case] expected: bool,
+) {
+    let told = |key, content| Memory::Fact(fact(key, content));
+    assert_eq!(both(contradict, &told("1", old), &told("2", new)), expected);
+}
+
+#[test]
 fn lessons_contradict_when_the_situation_is_one_and_the_advice_is_not() {
     let a =
         Memory::Lesson(lesson("1", "the api container is out of memory", "raise its limit", Stage::Active));

@@ -171,5 +171,7 @@ fn empty_reason(withheld: &[Withheld], settings: &Settings) -> String {
         .filter(|(reason, _)| count(*reason) > 0)
         .map(|(reason, words)| format!("{} {words}", count(reason)))
         .collect();
-    format!("nothing relevant: {} candidates, {}", withheld.len(), parts.join(", "))
+    let near = |w: &&Withheld| !matches!(w.reason, WithheldReason::BelowFloor);
+    let what = if withheld.iter().any(|w| near(&w)) { "nothing to give" } else { "nothing relevant" };
+    format!("{what}: {} candidates, {}", withheld.len(), parts.join(", "))
 }
