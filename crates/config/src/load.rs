@@ -31,10 +31,11 @@ pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
     Err(Mistakes(findings.mistakes))
 }
 
-/// Like [`load`], but strict: a key that means nothing is a mistake.
+/// Like [`load`], but strict: a key that means nothing is a mistake, and so is a directory that is not there.
 pub fn check(sources: &Sources) -> Result<Config, Mistakes> {
     let (config, mut findings) = read(sources).map_err(|m| Mistakes(vec![m]))?;
     findings.mistakes.append(&mut findings.unused);
+    findings.mistakes.append(&mut findings.absent);
     if findings.mistakes.is_empty() { Ok(config) } else { Err(Mistakes(findings.mistakes)) }
 }
 
@@ -168,10 +169,7 @@ fn embedder(mut s: Section<'_>, f: &mut Findings) -> Embedder {
     let kind = s.choice("kind", &kinds, f);
     let embedder = match kind {
         Some(Kind::Http) => http_embedder(&mut s, f).map(Embedder::Http),
-        Some(Kind::Directory) => {
-            let path = required(s.text("path", f), "path", "the directory of the model", &s, f);
-            path.map(|p| Embedder::Directory { path: p.into() })
-        }
+        Some(Kind::Directory) => s.model_directory("path", f).map(|path| Embedder::Directory { path }),
         Some(Kind::Static) => Some(Embedder::Static),
         Some(Kind::Hashing) => Some(Embedder::Hashing),
         // The other keys belong to a kind that cannot be told.

@@ -50,10 +50,7 @@ pub(crate) fn reranker(mut s: Section<'_>, f: &mut Findings) -> Option<Reranker>
     let kind = s.choice("kind", &kinds, f);
     let reranker = match kind {
         Some(Kind::Http) => http(&mut s, f).map(Reranker::Http),
-        Some(Kind::Directory) => {
-            let path = required(s.text("path", f), "path", "the directory of the model", &s, f);
-            path.map(|p| Reranker::Directory { path: p.into() })
-        }
+        Some(Kind::Directory) => s.model_directory("path", f).map(|path| Reranker::Directory { path }),
         // The other keys belong to a kind that cannot be told.
         None if s.is_set("kind") => return None,
         None if ["url", "model", "path"].iter().any(|key| s.is_set(key)) => {

@@ -1,4 +1,4 @@
-use std::{fmt::Display, ops::RangeInclusive, str::FromStr, time::Duration};
+use std::{fmt::Display, ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration};
 
 use figment::{
     Figment, Source,
@@ -7,7 +7,7 @@ use figment::{
 
 use secrecy::SecretString;
 
-use crate::Mistake;
+use crate::{Mistake, load::required};
 
 /// What reading has turned up.
 #[derive(Debug, Default)]
@@ -15,6 +15,8 @@ pub(crate) struct Findings {
     pub(crate) mistakes: Vec<Mistake>,
     /// Keys that mean nothing, or nothing here.
     pub(crate) unused: Vec<Mistake>,
+    /// What is not on this machine. Only a check complains: not every process needs all of it.
+    pub(crate) absent: Vec<Mistake>,
 }
 
 /// A table of settings. Every key that is asked for is a known one; [`Section::finish`] reports the rest.
@@ -134,6 +136,17 @@ impl<'a> Section<'a> {
             let words = value.as_str().filter(|s| !s.trim().is_empty());
             words.map(SecretString::from).ok_or_else(|| "is not a text; put it in quotes".to_owned())
         })
+    }
+
+    /// The directory of a model, which has to be named.
+    pub(crate) fn model_directory(&mut self, name: &'static str, findings: &mut Findings) -> Option<PathBuf> {
+        let text = self.text(name, findings);
+        let path = PathBuf::from(required(text, name, "the directory of the model", self, findings)?);
+        if !path.is_dir() {
+            let problem = format!("{} is no directory; give the directory of the model", path.display());
+            findings.absent.push(self.mistake(name, problem));
+        }
+        Some(path)
     }
 
     /// A secret given as such, or as the file that holds it (where Kubernetes and systemd put it).

@@ -203,6 +203,23 @@ fn an_embedder_needs_what_its_kind_needs() {
 }
 
 #[test]
+fn a_check_names_every_model_directory_that_is_not_there() {
+    let file = NamedTempFile::new().unwrap();
+    let toml = format!(
+        "[embedder]\nkind = \"directory\"\npath = \"/nowhere/模型\"\n\
+         [recall.reranker]\nkind = \"directory\"\npath = '{}'\n",
+        file.path().display()
+    );
+    let case = case(&toml);
+    let mistakes = case.mistakes();
+    let keys: Vec<_> = mistakes.iter().map(|(k, _)| k.as_str()).collect();
+    assert_eq!(keys, ["embedder.path", "recall.reranker.path"]);
+    assert!(mistakes[0].1.contains("/nowhere/模型 is no directory; give"), "{mistakes:?}");
+    let loaded = load(&case.sources).unwrap();
+    assert!(loaded.warnings.is_empty(), "a command that needs neither works");
+}
+
+#[test]
 fn what_is_printed_is_read_back_the_same_and_hides_secrets() {
     let secret = "s3cr3t-密钥";
     let fields = format!("name = \"ci\"\nhash = \"{HASH}\"\ntenant = \"acme\"\npermissions = [\"read\"]");

@@ -1,4 +1,4 @@
-use std::{io::Write as _, path::Path};
+use std::io::Write as _;
 
 use super::*;
 use crate::{Mistakes, Recall, Sources, check};
@@ -19,10 +19,10 @@ fn none_is_asked_by_default() {
 
 #[test]
 fn both_kinds_are_read() {
-    let directory = read("[recall.reranker]\nkind = \"directory\"\npath = \"/models/bge\"\n").unwrap();
-    assert!(
-        matches!(directory.reranker, Some(Reranker::Directory { path }) if path == Path::new("/models/bge"))
-    );
+    let model = tempfile::tempdir().unwrap();
+    let toml = format!("[recall.reranker]\nkind = \"directory\"\npath = '{}'\n", model.path().display());
+    let directory = read(&toml).unwrap();
+    assert!(matches!(directory.reranker, Some(Reranker::Directory { path }) if path == model.path()));
     let http = "[recall.reranker]\nkind = \"http\"\nurl = \"http://x/v1\"\nmodel = \"m\"\napi_key = \"k-1\"\nlogits = true\n";
     let recall = read(http).unwrap();
     let shown = toml::to_string(&recall).unwrap();
