@@ -87,6 +87,11 @@ impl Endpoint {
             .map_err(|failure| failure.error)
     }
 
+    /// The answer to `request` or the first failure, for callers who cannot wait for more tries.
+    pub(crate) async fn post_once(&self, request: &impl Serialize) -> Result<Vec<u8>, EmbedError> {
+        self.send(request).await.map_err(|failure| failure.error)
+    }
+
     async fn send(&self, request: &impl Serialize) -> Result<Vec<u8>, Failure> {
         let mut builder = self.client.post(self.url.clone()).json(request);
         if let Some(key) = &self.api_key {

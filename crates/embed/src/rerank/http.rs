@@ -17,7 +17,7 @@ pub struct HttpRerankerSettings {
     pub base_url: String,
     pub model: String,
     pub api_key: Option<SecretString>,
-    /// For one request; a call may retry three times.
+    /// For one request, which is not tried again: a recall cannot wait.
     pub timeout: Duration,
     /// The endpoint gives what the model says as it is, without bounds, and not 0 to 1.
     pub logits: bool,
@@ -79,7 +79,7 @@ impl HttpReranker {
 
     async fn ask(&self, query: &str, documents: &[String]) -> Result<Vec<f32>, EmbedError> {
         let request = Request { model: &self.model, query, documents, top_n: documents.len() };
-        let answer = self.endpoint.post(&request).await?;
+        let answer = self.endpoint.post_once(&request).await?;
         scores(&answer, documents.len())?.into_iter().map(|score| self.relevance(score)).collect()
     }
 

@@ -103,6 +103,14 @@ async fn refusals_and_silence_are_told_apart() {
     assert!(matches!(error, EmbedError::Unavailable(_)), "{error}");
 }
 
+#[tokio::test]
+async fn a_failure_is_told_without_another_try() {
+    let server = serving(ResponseTemplate::new(503)).await;
+    let error = rerank(settings(&server), &["1"]).await.unwrap_err();
+    assert!(matches!(error, EmbedError::Unavailable(_)), "{error}");
+    assert_eq!(server.received_requests().await.unwrap().len(), 1);
+}
+
 #[rstest]
 #[case::url(HttpRerankerSettings::new("localhost:80", "m"), "base_url")]
 #[case::model(HttpRerankerSettings::new("http://localhost", ""), "model")]
