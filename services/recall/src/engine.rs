@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use hindsight_ports::{Clock, Embedder, MemoryStore, Reembed, Reranker};
+use hindsight_ports::{Clock, Embedder, MemoryStore, Reembed};
 use hindsight_rank::{DenseScale, Pool, Query, Ranked, Ranking, Request};
 use hindsight_telemetry::{Label, Metric};
 use hindsight_types::{Receipt, ReceiptId, Timestamp};
@@ -19,7 +19,7 @@ use crate::{
     ask::Ask,
     cache::Memories,
     receipt::{Story, receipt},
-    rerank::rerank,
+    rerank::SecondLook,
     search::{Found, Reach, fetch, search},
 };
 
@@ -43,7 +43,7 @@ pub(crate) struct Engine {
     pub(crate) memories: Memories,
     pub(crate) embedder: Arc<dyn Embedder>,
     /// Off unless there is one.
-    pub(crate) reranker: OnceLock<Arc<dyn Reranker>>,
+    pub(crate) reranker: OnceLock<SecondLook>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: RecallSettings,
     pub(crate) dense: DenseScale,
@@ -118,7 +118,7 @@ impl Engine {
             all_or_nothing(&found)?;
         }
         if let Some(reranker) = self.reranker.get() {
-            let told = rerank(&**reranker, &query, &mut pool, &shortlist, &fetched, plan.reranked).await;
+            let told = reranker.take(&query, &mut pool, &shortlist, &fetched, plan.reranked).await;
             found.reports.extend(told);
         }
         let id = ReceiptId::generate();

@@ -15,6 +15,7 @@ use crate::{
     CacheSettings, NAME, RecallSettings,
     cache::{self, RememberingEmbedder},
     engine::Engine,
+    rerank::SecondLook,
     service::{Memories, Recalls},
 };
 
@@ -61,7 +62,7 @@ impl Recall {
     /// stays.
     #[must_use]
     pub fn with_reranker(self, reranker: Arc<dyn Reranker>) -> Self {
-        self.engine.reranker.get_or_init(|| reranker);
+        self.engine.reranker.get_or_init(|| SecondLook::new(reranker));
         self
     }
 

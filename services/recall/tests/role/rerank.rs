@@ -1,6 +1,12 @@
 //! A model that reads question and memory together: it orders what is left, and is dropped when it cannot.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use crate::common::{World, ask, experience};
 use hindsight_ports::{EmbedError, Reranker};
@@ -32,6 +38,19 @@ impl Reranker for Does {
             Self::Hang => std::future::pending().await,
             Self::AnswerInPart => Ok(Vec::new()),
         }
+    }
+}
+
+struct Counted {
+    does: Does,
+    calls: AtomicUsize,
+}
+
+#[tonic::async_trait]
+impl Reranker for Counted {
+    async fn rerank(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, EmbedError> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.does.rerank(query, texts).await
     }
 }
 
@@ -67,4 +86,23 @@ async fn without_it_the_order_stays_and_it_is_named(#[case] does: Does, #[case] 
     assert!(!answer.items.is_empty() && answer.degraded, "{answer:?}");
     assert_eq!(told(&answer), [(0, why)]);
     assert!(answer.items.iter().all(|item| item.factors.unwrap().parts.unwrap().rerank.is_none()));
+}
+
+#[rstest]
+#[case::late(Does::Hang, 1)]
+#[case::failing(Does::Fail, 1)]
+#[case::in_part(Does::AnswerInPart, 2)]
+#[case::well(Does::Prefer("night"), 2)]
+#[tokio::test]
+async fn one_that_is_away_costs_the_first_recall_only(#[case] does: Does, #[case] calls: usize) {
+    let reranker = Arc::new(Counted { does, calls: AtomicUsize::new(0) });
+    let world = World::with_reranker(reranker.clone()).await;
+    world.remember(vec![experience("t-1", TASK)]).await;
+    world.recall_within(ask(TASK), Duration::from_secs(5)).await.unwrap();
+    let second = world.recall_within(ask(TASK), Duration::from_secs(5)).await.unwrap();
+    assert_eq!(reranker.calls.load(Ordering::Relaxed), calls);
+    assert!(!second.items.is_empty(), "{second:?}");
+    if calls == 1 {
+        assert!(second.degraded && told(&second) == [(0, "reranker unavailable")], "{second:?}");
+    }
 }
