@@ -7,7 +7,7 @@ use hindsight_runtime::{Exit, Running};
 use hindsight_types::TenantId;
 use secrecy::SecretString;
 
-use crate::{Failure, Parts, RoleName, adapters, code, data_dir::DataDir, parts::is_embedded};
+use crate::{Failure, Parts, RoleName, code, data_dir::DataDir, models, parts::is_embedded};
 
 /// All roles at work in this process on a data directory, with a client of them. Holds the directory.
 pub struct Embedded {
@@ -35,8 +35,14 @@ impl Embedded {
             None => TenantId::new(DEFAULT_TENANT).map(Keyring::open),
         };
         let edge = EdgeLayer::new(keyring.map_err(|e| Failure::new(code::CONFIG, e))?);
-        let embedder = adapters::embedder(&config.embedder).build().await?;
+        let embedder = models::embedder(&config.embedder).await?;
         let parts = Parts::open(config, dir.path(), embedder).await?;
+        if let Some(reranker) = &parts.reranker
+            && let Err(error) = reranker.load().await
+        {
+            // A command that recalls goes on without it and says so; the others do not need it.
+            tracing::debug!(reason = %Failure::from(error), "no reranker");
+        }
         let roles = RoleName::ALL.map(|r| r.build(config, &parts)).to_vec();
         let running = Running::start(roles, edge, config.server.grace_period)
             .await

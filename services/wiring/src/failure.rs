@@ -74,11 +74,11 @@ impl From<std::io::Error> for Failure {
 impl From<hindsight_ports::EmbedError> for Failure {
     fn from(error: hindsight_ports::EmbedError) -> Self {
         use hindsight_ports::EmbedError::{Misconfigured, Rejected, Unavailable};
-        let code = match error {
-            Unavailable(_) => code::UNAVAILABLE,
-            Rejected(_) | Misconfigured(_) => code::CONFIG,
-        };
-        Self::new(code, error)
+        // The reason alone: it names the setting, which need not be the embedder's.
+        match error {
+            Unavailable(why) => Self::new(code::UNAVAILABLE, why),
+            Rejected(why) | Misconfigured(why) => Self::new(code::CONFIG, why),
+        }
     }
 }
 

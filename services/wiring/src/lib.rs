@@ -5,6 +5,7 @@ mod adapters;
 pub mod data_dir;
 mod embedded;
 mod failure;
+mod models;
 mod parts;
 mod prepare;
 mod process;

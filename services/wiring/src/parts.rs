@@ -1,12 +1,13 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use hindsight_config::{BusKind, Config, Store};
-use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore, Reembed, Reranker, SystemClock};
+use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore, Reembed, SystemClock};
 use hindsight_store::{Announced, Announcer};
 use hindsight_telemetry::observe;
 
 use crate::{
     Failure, adapters,
+    models::LateReranker,
     prepare::{Preparation, prepare},
     reembed::catch_up,
 };
@@ -21,7 +22,7 @@ pub struct Parts {
     /// Judges beside the slice; `None` when no model is configured.
     pub llm: Option<Arc<dyn Llm>>,
     /// Reads the best candidates of a recall once more; `None` when no model is configured.
-    pub reranker: Option<Arc<dyn Reranker>>,
+    pub(crate) reranker: Option<Arc<LateReranker>>,
     pub clock: Arc<dyn Clock>,
     /// Tells every process what is written to `store`.
     pub announcer: Arc<Announcer>,
@@ -70,10 +71,7 @@ impl Parts {
             Arc::new(Announced::new(observe::store(store, "qdrant"), announcer.clone()));
         let embedder = observe::embedder(embedder);
         let llm = adapters::llm(&config.llm, clock.clone())?;
-        let reranker = match &config.recall.reranker {
-            Some(reranker) => Some(adapters::reranker(reranker).build().await?),
-            None => None,
-        };
+        let reranker = config.recall.reranker.as_ref().map(LateReranker::new).map(Arc::new);
         let preparation = match config.store {
             Store::Edge => {
                 store.prepare(embedder.id()).await?;

@@ -15,8 +15,9 @@ use hindsight_telemetry::{Filter, Telemetry};
 use tokio::net::TcpListener;
 
 use crate::{
-    Failure, Parts, adapters, code,
+    Failure, Parts, code,
     data_dir::{DataDir, Hold, Serving},
+    models,
     parts::is_local,
 };
 
@@ -110,7 +111,12 @@ async fn start(
     let path = dir.map_or_else(PathBuf::new, |d| d.path().to_owned());
     let parts = Parts::open(config, &path, embedder).await?;
     let roles = build(config, &parts);
-    let names = roles.iter().map(|r| r.name()).collect();
+    let names: Vec<_> = roles.iter().map(|r| r.name()).collect();
+    if let Some(reranker) = &parts.reranker
+        && names.contains(&"recall")
+    {
+        reranker.load().await?;
+    }
     let running = Running::start_with(roles, edge, config.server.grace_period, probes.clone())
         .await
         .map_err(|e| Failure::new(code::INTERNAL, e))?;
@@ -119,10 +125,9 @@ async fn start(
 
 /// An endpoint that must be asked for its dimension may be away.
 async fn embedder(config: &Config, probes: &Probes) -> Result<Arc<dyn Embedder>, Failure> {
-    let spec = adapters::embedder(&config.embedder);
     let mut pause = FIRST_PAUSE;
     loop {
-        match spec.build().await {
+        match models::embedder(&config.embedder).await {
             Err(EmbedError::Unavailable(reason)) => {
                 tracing::warn!(reason, again_in = ?pause, "the embedder does not answer");
                 probes.starting(format!("the embedder: {reason}"));

@@ -55,9 +55,17 @@ fn start(binary: &str, env: &[(&str, String)]) -> Process {
     Process(command.stderr(Stdio::null()).spawn().unwrap())
 }
 
+/// Only the recall role needs it.
+fn absent_reranker() -> [(&'static str, String); 2] {
+    [
+        ("HINDSIGHT__RECALL__RERANKER__KIND", "directory".to_owned()),
+        ("HINDSIGHT__RECALL__RERANKER__PATH", "/nowhere/model".to_owned()),
+    ]
+}
+
 fn away(role: &str, binary: &str) {
     let admin = free_port();
-    let env = [
+    let mut env = vec![
         ("HINDSIGHT__SERVER__LISTEN", "127.0.0.1:0".to_owned()),
         ("HINDSIGHT__SERVER__ADMIN_LISTEN", format!("127.0.0.1:{admin}")),
         ("HINDSIGHT__BUS__KIND", "amqp".to_owned()),
@@ -65,6 +73,9 @@ fn away(role: &str, binary: &str) {
         ("HINDSIGHT__STORE__KIND", "qdrant".to_owned()),
         ("HINDSIGHT__STORE__URL", format!("http://127.0.0.1:{}", free_port())),
     ];
+    if role != "recall" {
+        env.extend(absent_reranker());
+    }
     let mut process = start(binary, &env);
     until("it has started", || get(admin, "/startupz").filter(|(status, _)| *status == 200));
     let (status, body) = get(admin, "/readyz").unwrap();
@@ -104,4 +115,17 @@ fn mistakes_end_it_at_once() {
         start(env!("CARGO_BIN_EXE_hindsight-recall"), &[("HINDSIGHT__BUS__KIND", "amqp".to_owned())]);
     let exit = until("it ends", || process.0.try_wait().unwrap());
     assert_eq!(exit.code(), Some(78), "a broker without an address is a mistake of configuration");
+}
+
+#[test]
+fn a_recall_without_its_reranker_ends_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut env = vec![
+        ("HINDSIGHT__SERVER__LISTEN", "127.0.0.1:0".to_owned()),
+        ("HINDSIGHT__DATA__DIR", dir.path().display().to_string()),
+    ];
+    env.extend(absent_reranker());
+    let mut process = start(env!("CARGO_BIN_EXE_hindsight-recall"), &env);
+    let exit = until("it ends", || process.0.try_wait().unwrap());
+    assert_eq!(exit.code(), Some(78));
 }
