@@ -16,13 +16,10 @@ const RETOLD: f32 = 0.9;
 const RETOLD_WORDS: usize = 2;
 
 /// Words by which a statement takes back an earlier one. Those of English stand between spaces.
-const CHANGE: [&str; 23] = [
-    " not ",
-    "n't ",
+const CHANGE: [&str; 16] = [
     " no longer ",
     " anymore ",
     " any more ",
-    " never ",
     " instead ",
     " moved ",
     " changed ",
@@ -30,17 +27,18 @@ const CHANGE: [&str; 23] = [
     " stopped ",
     " quit ",
     "不再",
-    "不",
-    "没",
     "改成",
     "改为",
     "改用",
     "换成",
     "搬到",
-    "取消",
-    "戒了",
     "停用",
 ];
+
+/// Words that deny. Many a statement holds one, so they take back only what is said in nearly the same words.
+const DENIAL: [&str; 5] = [" not ", "n't ", " never ", "不", "没"];
+/// Words more than the earlier one that is.
+const FEW_MORE: usize = 3;
 
 /// The tokens that comparing needs, computed once per candidate.
 #[derive(Debug, Clone)]
@@ -97,17 +95,19 @@ fn same_key(a: &Fact, b: &Fact) -> bool {
 
 /// Says that what the other says is no longer so.
 fn takes_back(newer: (&Fact, &Words), older: (&Fact, &Words)) -> bool {
-    let says_so = |fact: &Fact| {
+    let says = |fact: &Fact, words: &[&str]| {
         let said = format!(" {} ", fact.content.to_lowercase().replace(['.', ',', '!', ';', '’'], " "));
-        CHANGE.iter().any(|cue| said.contains(cue))
+        words.iter().any(|word| said.contains(word))
     };
     let (old, new) = (&older.1.all, &newer.1.all);
     let held = old.iter().filter(|token| new.contains(*token)).count();
+    let changes = |fact: &Fact| says(fact, &CHANGE);
+    let denies = |fact: &Fact| says(fact, &DENIAL) && new.len() <= old.len() + FEW_MORE;
     old.len() >= RETOLD_WORDS
         && held as f32 >= RETOLD * old.len() as f32
         && !is_question(newer.0)
-        && says_so(newer.0)
-        && !says_so(older.0)
+        && (changes(newer.0) || denies(newer.0))
+        && !(changes(older.0) || denies(older.0))
 }
 
 fn is_question(fact: &Fact) -> bool {

@@ -5,7 +5,10 @@ mod fill;
 mod latency;
 mod throughput;
 
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
 use crate::{process, report::Report, system::System};
 
@@ -31,6 +34,19 @@ pub(crate) struct Args {
     dir: Option<PathBuf>,
 }
 
+/// How long the former one may take to let go of the data directory.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn open(dir: &Path) -> anyhow::Result<System> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match System::start(dir).await {
+            Err(_) if Instant::now() < until => tokio::time::sleep(Duration::from_millis(50)).await,
+            result => return result,
+        }
+    }
+}
+
 pub(crate) async fn run(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     let dir = match &args.dir {
         Some(dir) => tempfile::tempdir_in(dir)?,
@@ -38,13 +54,13 @@ pub(crate) async fn run(args: &Args, report: &mut Report) -> anyhow::Result<()> 
     };
     let mut filled = 0;
     for &size in &args.memories {
-        let system = System::start(dir.path()).await?;
+        let system = open(dir.path()).await?;
         fill::up_to(&system, filled, size, args.facts_per_user, report).await?;
         filled = filled.max(size);
         system.stop().await;
 
         // Opened anew, so that nothing of the process is warm; the operating system's file cache is.
-        let system = System::start(dir.path()).await?;
+        let system = open(dir.path()).await?;
         for who in latency::WHO {
             latency::measure(&system, who, args, size, report).await?;
         }
