@@ -62,17 +62,20 @@ fn amqp_options(config: &config::AmqpBus) -> Result<AmqpOptions, Failure> {
     })
 }
 
-/// Opens the engine; for a server, connects with the first call.
-pub(crate) async fn store(config: &config::Store, dir: PathBuf) -> Result<Store, Failure> {
+/// Opens the engine, which is to be closed in the end; for a server, connects with the first call.
+pub(crate) async fn store(
+    config: &config::Store,
+    dir: PathBuf,
+) -> Result<(Store, Option<Arc<EdgeBackend>>), Failure> {
     match config {
         config::Store::Edge => {
-            let backend = blocking(move || EdgeBackend::open(&dir, EdgeOptions::default())).await??;
-            Ok(Store::new(Arc::new(backend), StoreOptions::default()))
+            let backend = Arc::new(blocking(move || EdgeBackend::open(&dir, EdgeOptions::default())).await??);
+            Ok((Store::new(backend.clone(), StoreOptions::default()), Some(backend)))
         }
         config::Store::Qdrant(qdrant) => {
             let backend = QdrantBackend::new(qdrant_options(qdrant))
                 .map_err(|e| Failure::new(code::CONFIG, format!("[store] {e}")))?;
-            Ok(Store::new(Arc::new(backend), StoreOptions { prefix: qdrant.prefix.clone() }))
+            Ok((Store::new(Arc::new(backend), StoreOptions { prefix: qdrant.prefix.clone() }), None))
         }
     }
 }

@@ -7,12 +7,18 @@ use hindsight_runtime::{Exit, Running};
 use hindsight_types::TenantId;
 use secrecy::SecretString;
 
-use crate::{Failure, Parts, RoleName, code, data_dir::DataDir, models, parts::is_embedded};
+use crate::{
+    Failure, Parts, RoleName, code,
+    data_dir::DataDir,
+    models,
+    parts::{Engine, is_embedded},
+};
 
 /// All roles at work in this process on a data directory, with a client of them. Holds the directory.
 pub struct Embedded {
     pub client: Client,
     running: Running,
+    engine: Engine,
     _dir: DataDir,
 }
 
@@ -48,12 +54,13 @@ impl Embedded {
             .await
             .map_err(|e| Failure::new(code::INTERNAL, e))?;
         let client = Client::local(running.routes(), key)?;
-        Ok(Self { client, running, _dir: dir })
+        Ok(Self { client, running, engine: parts.engine.clone(), _dir: dir })
     }
 
     pub async fn stop(self) {
         if self.running.stop().await != Exit::Clean {
             tracing::warn!("some work was left; it is done at the next start");
         }
+        self.engine.close().await;
     }
 }

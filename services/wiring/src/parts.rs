@@ -3,6 +3,7 @@ use std::{fmt, path::Path, sync::Arc};
 use hindsight_config::{BusKind, Config, Store};
 use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore, Reembed, SystemClock};
 use hindsight_store::{Announced, Announcer};
+use hindsight_store_edge::EdgeBackend;
 use hindsight_telemetry::observe;
 
 use crate::{
@@ -27,6 +28,21 @@ pub struct Parts {
     /// Tells every process what is written to `store`.
     pub announcer: Arc<Announcer>,
     pub(crate) preparation: Preparation,
+    /// What `store` writes to when it is on this machine.
+    pub(crate) engine: Engine,
+}
+
+/// The embedded engine, when there is one. Roles may hold the store until the process ends, so it is closed by name:
+/// only then is everything on disk and the data directory free.
+#[derive(Clone, Default)]
+pub(crate) struct Engine(Option<Arc<EdgeBackend>>);
+
+impl Engine {
+    pub(crate) async fn close(&self) {
+        if let Some(backend) = &self.0 {
+            backend.close().await;
+        }
+    }
 }
 
 impl fmt::Debug for Parts {
@@ -64,7 +80,8 @@ impl Parts {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let bus = adapters::bus(&config.bus, dir.to_owned(), clock.clone()).await?;
         let bus = observe::bus(bus, bus_system(&config.bus.kind));
-        let store = Arc::new(adapters::store(&config.store, dir.to_owned()).await?);
+        let (store, engine) = adapters::store(&config.store, dir.to_owned()).await?;
+        let store = Arc::new(store);
         let vectors = observe::reembed(store.clone());
         let announcer = Announcer::start(bus.clone(), clock.clone());
         let store: Arc<dyn MemoryStore> =
@@ -80,6 +97,17 @@ impl Parts {
             }
             Store::Qdrant(_) => prepare(store.clone(), embedder.id().clone()),
         };
-        Ok(Self { bus, store, vectors, embedder, llm, reranker, clock, announcer, preparation })
+        Ok(Self {
+            bus,
+            store,
+            vectors,
+            embedder,
+            llm,
+            reranker,
+            clock,
+            announcer,
+            preparation,
+            engine: Engine(engine),
+        })
     }
 }

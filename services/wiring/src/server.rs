@@ -18,7 +18,7 @@ use crate::{
     Failure, Parts, code,
     data_dir::{DataDir, Hold, Serving},
     models,
-    parts::is_local,
+    parts::{Engine, is_local},
 };
 
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -89,15 +89,15 @@ async fn serve_roles(
         None => started.names.join(", "),
     };
     say(&format!("serving {what} at {address}"));
-    let exit = hindsight_runtime::serve(started.running, listener, stop)
-        .await
-        .map_err(|e| Failure::new(code::UNAVAILABLE, e))?;
-    Ok(exit.code())
+    let exit = hindsight_runtime::serve(started.running, listener, stop).await;
+    started.engine.close().await;
+    Ok(exit.map_err(|e| Failure::new(code::UNAVAILABLE, e))?.code())
 }
 
 struct Started {
     running: Running,
     names: Vec<&'static str>,
+    engine: Engine,
 }
 
 async fn start(
@@ -120,7 +120,7 @@ async fn start(
     let running = Running::start_with(roles, edge, config.server.grace_period, probes.clone())
         .await
         .map_err(|e| Failure::new(code::INTERNAL, e))?;
-    Ok(Started { running, names })
+    Ok(Started { running, names, engine: parts.engine.clone() })
 }
 
 /// An endpoint that must be asked for its dimension may be away.

@@ -57,6 +57,7 @@ impl Home {
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(&[&["--json"], args].concat());
         assert_eq!(ran.code(), 0, "{args:?}: {}", ran.stderr());
+        assert!(!ran.stderr().contains("ERROR"), "{args:?} went wrong in the end: {}", ran.stderr());
         ran.json()
     }
 
