@@ -48,6 +48,9 @@ pub(crate) struct Words {
     situation: BTreeSet<String>,
     /// Tokens with digits: amounts, dates, ids. They must agree for two texts to say the same.
     numbers: BTreeSet<String>,
+    /// Of a fact: whether it says that something changed, and whether it denies something.
+    changes: bool,
+    denies: bool,
 }
 
 impl Words {
@@ -58,7 +61,14 @@ impl Words {
             Memory::Lesson(m) => token_set(&m.situation),
             _ => BTreeSet::new(),
         };
-        Self { all, situation, numbers }
+        let said = match memory {
+            Memory::Fact(m) => {
+                format!(" {} ", m.content.to_lowercase().replace(['.', ',', '!', ';', '’'], " "))
+            }
+            _ => String::new(),
+        };
+        let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        Self { all, situation, numbers, changes: says(&CHANGE), denies: says(&DENIAL) }
     }
 
     /// Share of common tokens, 0 to 1.
@@ -95,19 +105,15 @@ fn same_key(a: &Fact, b: &Fact) -> bool {
 
 /// Says that what the other says is no longer so.
 fn takes_back(newer: (&Fact, &Words), older: (&Fact, &Words)) -> bool {
-    let says = |fact: &Fact, words: &[&str]| {
-        let said = format!(" {} ", fact.content.to_lowercase().replace(['.', ',', '!', ';', '’'], " "));
-        words.iter().any(|word| said.contains(word))
-    };
     let (old, new) = (&older.1.all, &newer.1.all);
-    let held = old.iter().filter(|token| new.contains(*token)).count();
-    let changes = |fact: &Fact| says(fact, &CHANGE);
-    let denies = |fact: &Fact| says(fact, &DENIAL) && new.len() <= old.len() + FEW_MORE;
+    let few_more = new.len() <= old.len() + FEW_MORE;
+    let takes_back = |words: &Words| words.changes || (words.denies && few_more);
+    let held = || old.iter().filter(|token| new.contains(*token)).count();
     old.len() >= RETOLD_WORDS
-        && held as f32 >= RETOLD * old.len() as f32
+        && takes_back(newer.1)
+        && !takes_back(older.1)
         && !is_question(newer.0)
-        && (changes(newer.0) || denies(newer.0))
-        && !(changes(older.0) || denies(older.0))
+        && held() as f32 >= RETOLD * old.len() as f32
 }
 
 fn is_question(fact: &Fact) -> bool {

@@ -10,7 +10,7 @@
 
 mod names;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hindsight_ports::{CandidateId, Fetched};
 use hindsight_text::token_set;
@@ -22,7 +22,7 @@ use crate::{
     factors::{factors, supported_at},
     pool::{Entry, Rarity},
     query::Term,
-    read::read,
+    read::own,
     select::Candidate,
     settings::Weights,
 };
@@ -224,7 +224,7 @@ impl Field<'_> {
 
 /// What the memory itself shows, beside its vectors.
 fn look<'a>(field: &Field<'_>, memory: Memory, entry: &'a Entry) -> Read<'a> {
-    let tokens = own_tokens(&memory);
+    let tokens = own(&memory);
     let terms = field.pool.query.terms();
     let places = |held: &dyn Fn(&Term) -> bool| -> Vec<usize> {
         terms.iter().enumerate().filter(|(_, t)| held(t)).map(|(place, _)| place).collect()
@@ -241,14 +241,6 @@ fn look<'a>(field: &Field<'_>, memory: Memory, entry: &'a Entry) -> Read<'a> {
         ..SimilarityParts::default()
     };
     Read { words: Words::new(&memory, tokens), memory, entry, signs, parts, timely }
-}
-
-/// Tokens of what a memory says, and of who said it: questions name people.
-fn own_tokens(memory: &Memory) -> BTreeSet<String> {
-    match memory {
-        Memory::Fact(fact) => read(&fact.said()),
-        other => read(&other.text()),
-    }
 }
 
 fn is_of(memory: &Memory, period: Period) -> bool {

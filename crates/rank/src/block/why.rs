@@ -6,7 +6,7 @@ use hindsight_text::{Kind, tokenize};
 use hindsight_types::{Memory, ScoreFactors};
 
 use super::{Language, quote};
-use crate::read::read;
+use crate::read::{own, read};
 
 /// Words named.
 const SHARED_WORDS: usize = 6;
@@ -14,7 +14,7 @@ const WORD: usize = 64;
 
 pub(crate) fn why(memory: &Memory, factors: &ScoreFactors, query: &str, language: Language) -> String {
     let mut reasons = Vec::new();
-    let mut shared = shared_words(query, &read(&own(memory)));
+    let mut shared = shared_words(query, &own(memory));
     if !shared.is_empty() {
         reasons.push(language.shares(&shared));
     } else {
@@ -34,14 +34,6 @@ pub(crate) fn why(memory: &Memory, factors: &ScoreFactors, query: &str, language
     }
     reasons.push(language.similarity(factors.similarity));
     reasons.join(language.pick("; ", "；"))
-}
-
-/// What it says itself, and who said it.
-fn own(memory: &Memory) -> String {
-    match memory {
-        Memory::Fact(fact) => fact.said(),
-        other => other.text(),
-    }
 }
 
 /// The words of the query that the memory holds, as the query writes them.
