@@ -5,6 +5,7 @@ mod judge;
 mod outcome;
 mod recall;
 mod retain;
+mod sets;
 
 use std::path::PathBuf;
 

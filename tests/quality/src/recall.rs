@@ -6,14 +6,13 @@ mod curve;
 mod embedder;
 mod locomo;
 mod memdaily;
-mod score;
+pub(crate) mod score;
 mod tau;
 mod variant;
 
-use std::{fmt, fs::File, io::BufReader, path::Path, path::PathBuf};
+use std::{fmt, path::PathBuf};
 
-use anyhow::Context;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 
 use embedder::Cached;
 use variant::Variant;
@@ -103,15 +102,4 @@ impl fmt::Display for Report {
         }
         Ok(())
     }
-}
-
-/// The data set at `path`. Absent: says so and gives nothing.
-#[allow(clippy::print_stderr)]
-fn load<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>> {
-    if !path.exists() {
-        eprintln!("SKIPPED: {} is not there", path.display());
-        return Ok(None);
-    }
-    let file = BufReader::new(File::open(path)?);
-    Ok(Some(serde_json::from_reader(file).with_context(|| path.display().to_string())?))
 }

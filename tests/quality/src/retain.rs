@@ -11,71 +11,13 @@ use std::{
 
 use hindsight_ingest::retain::{Trivial, gate};
 use hindsight_types::{Fact, TenantId, Timestamp, UserId};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::Serialize;
 
-const MEMDAILY: [&str; 3] = ["01_simple_roles", "03_comparative_events", "05_post_processing_items"];
-
-#[derive(Deserialize)]
-pub(crate) struct Conversation {
-    sample_id: String,
-    conversation: BTreeMap<String, serde_json::Value>,
-    qa: Vec<Question>,
-}
-
-#[derive(Deserialize)]
-struct Question {
-    question: String,
-    category: u32,
-    #[serde(default)]
-    evidence: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Turn {
-    speaker: String,
-    dia_id: String,
-    text: String,
-    #[serde(default)]
-    blip_caption: String,
-}
-
-impl Conversation {
-    /// Name, date and turns of each session.
-    fn sessions(&self) -> anyhow::Result<Vec<(String, String, Vec<Turn>)>> {
-        let arrays = self.conversation.iter().filter(|(_, v)| v.is_array());
-        let session = |(name, turns): (&String, &serde_json::Value)| {
-            let date = self.conversation.get(&format!("{name}_date_time")).and_then(|d| d.as_str());
-            let date = date.unwrap_or_default().to_owned();
-            Ok((name.clone(), date, serde_json::from_value(turns.clone())?))
-        };
-        arrays.map(session).collect()
-    }
-}
-
-impl Question {
-    /// `D8:6; D9:17` names two turns.
-    fn evidence(&self) -> BTreeSet<String> {
-        let ids = self.evidence.iter().flat_map(|e| e.split([';', ' ', ',']));
-        ids.map(str::trim).filter(|e| e.starts_with('D') && e.contains(':')).map(str::to_owned).collect()
-    }
-}
-
-#[derive(Deserialize)]
-struct List {
-    message_list: Vec<Message>,
-    question_list: Vec<ListQuestion>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    mid: u64,
-    message: String,
-}
-
-#[derive(Deserialize)]
-struct ListQuestion {
-    target_step_id: Vec<u64>,
-}
+use crate::sets::{
+    self,
+    locomo::{Conversation, Question},
+    memdaily::List,
+};
 
 /// How the gate did on one data set.
 #[derive(Debug, Default, Serialize)]
@@ -113,12 +55,12 @@ struct Report {
 #[allow(clippy::print_stdout)]
 pub(crate) fn run(data: &Path, json: bool, misses: bool) -> anyhow::Result<()> {
     let mut report = Report { gate: BTreeMap::new(), context: None };
-    if let Some(conversations) = load::<Vec<Conversation>>(&data.join("locomo/dev.json"))? {
+    if let Some(conversations) = sets::locomo::load(data)? {
         report.gate.insert("locomo", locomo(&conversations)?);
         report.context = Some(context::measure(&conversations)?);
     }
-    for file in MEMDAILY {
-        if let Some(lists) = load::<Vec<List>>(&data.join(format!("memdaily_zh/{file}.json")))? {
+    for file in sets::memdaily::FILES {
+        if let Some(lists) = sets::memdaily::load(data, file)? {
             memdaily(&lists, report.gate.entry("memdaily_zh").or_default())?;
         }
     }
@@ -137,7 +79,7 @@ fn locomo(conversations: &[Conversation]) -> anyhow::Result<Gated> {
     let mut gated = Gated::default();
     for c in conversations {
         let needed: BTreeSet<String> = c.qa.iter().flat_map(Question::evidence).collect();
-        for turn in c.sessions()?.into_iter().flat_map(|(_, _, turns)| turns) {
+        for turn in c.sessions()?.into_iter().flat_map(|session| session.turns) {
             // A picture says something by itself.
             let said = format!("{} {}", turn.text, turn.blip_caption);
             gated.add(said.trim(), needed.contains(&turn.dia_id))?;
@@ -155,16 +97,6 @@ fn memdaily(lists: &[List], gated: &mut Gated) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The data set at `path`. Absent: says so and gives nothing.
-#[allow(clippy::print_stderr)]
-fn load<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>> {
-    if !path.exists() {
-        eprintln!("SKIPPED: {} is not there", path.display());
-        return Ok(None);
-    }
-    Ok(Some(serde_json::from_slice(&std::fs::read(path)?)?))
 }
 
 impl fmt::Display for Report {

@@ -1,17 +1,12 @@
 //! LoCoMo: long conversations of two people. Every turn becomes a fact of one user per conversation.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, fmt, path::Path, sync::Arc};
 
 use anyhow::Context;
 use hindsight_ingest::context::surround;
-use hindsight_types::{Attachment, Fact, Memory, MemoryKind, SessionId, Timestamp, UserId};
-use jiff::{ToSpan, civil::DateTime, tz::TimeZone};
-use serde::{Deserialize, Serialize};
+use hindsight_types::{Fact, Memory, MemoryKind, SessionId, Timestamp, UserId};
+use jiff::ToSpan;
+use serde::Serialize;
 
 use super::{
     bench::{Answer, Asked, Bench},
@@ -20,81 +15,17 @@ use super::{
     score::{Mean, recall_at},
     variant::Variant,
 };
+use crate::sets::locomo::{self as sets, Conversation, Question, Session, UNANSWERABLE};
 
-/// Questions of this category have no answer in the conversation.
-const UNANSWERABLE: u32 = 5;
-
-#[derive(Deserialize)]
-struct Conversation {
-    sample_id: String,
-    conversation: BTreeMap<String, serde_json::Value>,
-    qa: Vec<Question>,
+/// The day after the last session.
+fn end(c: &Conversation) -> anyhow::Result<Timestamp> {
+    let last = c.sessions()?.pop().context("a conversation without sessions")?;
+    Ok(last.began()? + 24.hours())
 }
 
-#[derive(Deserialize)]
-struct Question {
-    question: String,
-    category: u32,
-    #[serde(default)]
-    evidence: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Turn {
-    speaker: String,
-    dia_id: String,
-    text: String,
-    #[serde(default)]
-    blip_caption: String,
-}
-
-impl Turn {
-    /// What it shows, by its caption.
-    fn photo(&self) -> Vec<Attachment> {
-        let shown = (!self.blip_caption.is_empty()).then(|| Attachment {
-            uri: format!("https://example.com/{}", self.dia_id),
-            media_type: "image/jpeg".to_owned(),
-            caption: self.blip_caption.clone(),
-        });
-        shown.into_iter().collect()
-    }
-}
-
-struct Session {
-    number: i64,
-    date: String,
-    turns: Vec<Turn>,
-}
-
-impl Conversation {
-    fn sessions(&self) -> anyhow::Result<Vec<Session>> {
-        let mut sessions = Vec::new();
-        for (key, value) in self.conversation.iter().filter(|(_, v)| v.is_array()) {
-            let number = key.trim_start_matches("session_").parse().with_context(|| format!("`{key}`"))?;
-            let date = self.conversation.get(&format!("{key}_date_time")).and_then(|d| d.as_str());
-            sessions.push(Session {
-                number,
-                date: date.unwrap_or_default().to_owned(),
-                turns: serde_json::from_value(value.clone()).with_context(|| format!("`{key}`"))?,
-            });
-        }
-        sessions.sort_by_key(|s| s.number);
-        Ok(sessions)
-    }
-
-    /// The day after the last session.
-    fn end(&self) -> anyhow::Result<Timestamp> {
-        let last = self.sessions()?.pop().context("a conversation without sessions")?;
-        Ok(time(&last, 0)? + 24.hours())
-    }
-}
-
-/// `1:56 pm on 8 May, 2023`, and a minute for each turn.
+/// A minute for each turn.
 fn time(session: &Session, turn: usize) -> anyhow::Result<Timestamp> {
-    let date = session.date.to_lowercase().replace(',', "");
-    let began = DateTime::strptime("%I:%M %p on %d %B %Y", &date).with_context(|| session.date.clone())?;
-    let zoned = began.to_zoned_datetime(TimeZone::UTC)?;
-    Ok(zoned.timestamp() + (i64::try_from(turn)?).minutes())
+    Ok(session.began()? + (i64::try_from(turn)?).minutes())
 }
 
 /// As the product keeps a talk: each turn with its speaker, time, session and photo, and the turns beside it.
@@ -116,12 +47,6 @@ fn facts(bench: &Bench, c: &Conversation, context: bool) -> anyhow::Result<Vec<M
         facts.extend(said.into_iter().map(Memory::Fact));
     }
     Ok(facts)
-}
-
-/// `D8:6; D9:17` names two turns.
-fn evidence(question: &Question) -> BTreeSet<String> {
-    let ids = question.evidence.iter().flat_map(|e| e.split([';', ' ', ',']));
-    ids.map(str::trim).filter(|e| e.starts_with('D') && e.contains(':')).map(str::to_owned).collect()
 }
 
 fn session_of(turn: &str) -> String {
@@ -175,8 +100,7 @@ pub(crate) async fn measure(
     embedder: &Arc<Cached>,
     variants: &[Variant],
 ) -> anyhow::Result<Option<Report>> {
-    let path = data.join("locomo/dev.json");
-    let Some(conversations) = super::load::<Vec<Conversation>>(&path)? else { return Ok(None) };
+    let Some(conversations) = sets::load(data)? else { return Ok(None) };
     let rows = variants.iter().map(Row::new).collect();
     let curves = variants.iter().filter(|v| v.curve).map(|v| Curve::new(&v.name)).collect();
     let mut report = Report { turns: 0, rows, curves };
@@ -214,10 +138,10 @@ impl Asking<'_> {
         other: &Conversation,
         report: &mut Report,
     ) -> anyhow::Result<()> {
-        let now = c.end()?;
+        let now = end(c)?;
         for question in &c.qa {
             let sort = if question.category == UNANSWERABLE { Sort::Unanswerable } else { Sort::Answerable };
-            let wanted = evidence(question);
+            let wanted = question.evidence();
             let asked = self.ask(c, question, now).await?;
             if sort == Sort::Answerable && !wanted.is_empty() {
                 for (variant, row) in self.variants.iter().zip(&mut report.rows) {

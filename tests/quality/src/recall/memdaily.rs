@@ -3,9 +3,9 @@
 use std::{collections::BTreeSet, fmt, path::Path, sync::Arc};
 
 use anyhow::Context;
-use hindsight_types::{Fact, Memory, MemoryKind, Timestamp, UserId};
-use jiff::{ToSpan, civil::DateTime, tz::TimeZone};
-use serde::{Deserialize, Serialize};
+use hindsight_types::{Fact, Memory, MemoryKind, UserId};
+use jiff::ToSpan;
+use serde::Serialize;
 
 use super::{
     bench::{Answer, Bench},
@@ -13,29 +13,9 @@ use super::{
     score::{Mean, recall_at},
     variant::Variant,
 };
+use crate::sets::memdaily::{FILES, load};
 
-const FILES: [&str; 3] = ["01_simple_roles", "03_comparative_events", "05_post_processing_items"];
 const KS: [usize; 3] = [1, 3, 5];
-
-#[derive(Deserialize)]
-struct List {
-    tid: u64,
-    message_list: Vec<Message>,
-    question_list: Vec<Question>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    mid: u64,
-    message: String,
-    time: String,
-}
-
-#[derive(Deserialize)]
-struct Question {
-    question: String,
-    target_step_id: Vec<u64>,
-}
 
 #[derive(Debug, Serialize)]
 struct Row {
@@ -61,8 +41,7 @@ pub(crate) async fn measure(
 ) -> anyhow::Result<Option<Report>> {
     let mut lists = Vec::new();
     for file in FILES {
-        let path = data.join(format!("memdaily_zh/{file}.json"));
-        let Some(loaded) = super::load::<Vec<List>>(&path)? else { return Ok(None) };
+        let Some(loaded) = load(data, file)? else { return Ok(None) };
         lists.extend(loaded.into_iter().map(|list| (format!("{file}-{}", list.tid), list)));
     }
     let bench = Bench::new(embedder).await?;
@@ -95,16 +74,6 @@ pub(crate) async fn measure(
         }
     }
     Ok(Some(Report { messages, rows }))
-}
-
-impl Message {
-    /// `2024年04月01日 周一 08:39`.
-    fn at(&self) -> anyhow::Result<Timestamp> {
-        let time = self.time.split_whitespace().filter(|part| !part.starts_with('周'));
-        let time = time.collect::<Vec<_>>().join(" ");
-        let time = DateTime::strptime("%Y年%m月%d日 %H:%M", &time).with_context(|| self.time.clone())?;
-        Ok(time.to_zoned_datetime(TimeZone::UTC)?.timestamp())
-    }
 }
 
 impl Row {

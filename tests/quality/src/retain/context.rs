@@ -1,20 +1,16 @@
 //! Turns found by words alone, with no context, with one put together by hand, and with the product's own.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::{collections::BTreeMap, fmt};
 
 use hindsight_ingest::context::surround;
 use hindsight_text::bm25;
-use hindsight_types::{Attachment, Fact, Memory, SessionId, TenantId, Timestamp, UserId};
-use jiff::civil::DateTime;
+use hindsight_types::{Fact, Memory, SessionId, TenantId, Timestamp, UserId};
 use serde::Serialize;
 
-use super::{Conversation, Turn};
-
-/// Questions of this category have no answer in the conversation.
-const UNANSWERABLE: u32 = 5;
+use crate::{
+    recall::score::{Mean, recall_at},
+    sets::locomo::{Conversation, Turn, UNANSWERABLE},
+};
 
 #[derive(Debug, Clone, Copy, Serialize)]
 enum Context {
@@ -28,8 +24,8 @@ struct Row {
     context: Context,
     questions: usize,
     /// Share of the evidence among the first 5 and 10.
-    recall5: f64,
-    recall10: f64,
+    recall5: Mean,
+    recall10: Mean,
 }
 
 #[derive(Debug, Serialize)]
@@ -43,7 +39,7 @@ pub(super) fn measure(conversations: &[Conversation]) -> anyhow::Result<Report> 
 }
 
 fn row(conversations: &[Conversation], context: Context) -> anyhow::Result<Row> {
-    let mut row = Row { context, questions: 0, recall5: 0.0, recall10: 0.0 };
+    let (mut recall5, mut recall10) = (Mean::default(), Mean::default());
     for c in conversations {
         let index = Index::new(&facts(c, context)?);
         for question in c.qa.iter().filter(|q| q.category != UNANSWERABLE) {
@@ -52,42 +48,30 @@ fn row(conversations: &[Conversation], context: Context) -> anyhow::Result<Row> 
                 continue;
             }
             let found = index.best(&question.question);
-            let among = |k: usize| {
-                let found: BTreeSet<&String> = found.iter().take(k).collect();
-                wanted.iter().filter(|w| found.contains(w)).count() as f64 / wanted.len() as f64
-            };
-            row.questions += 1;
-            row.recall5 += among(5);
-            row.recall10 += among(10);
+            recall5.add(recall_at(5, &found, &wanted));
+            recall10.add(recall_at(10, &found, &wanted));
         }
     }
-    let count = row.questions.max(1) as f64;
-    Ok(Row { recall5: row.recall5 / count, recall10: row.recall10 / count, ..row })
+    Ok(Row { context, questions: recall5.count(), recall5, recall10 })
 }
 
-/// Dates read `1:56 pm on 8 May, 2023`.
 fn facts(c: &Conversation, context: Context) -> anyhow::Result<Vec<Fact>> {
     let (tenant, user) = (TenantId::new("quality")?, UserId::new(&c.sample_id)?);
     let mut facts = Vec::new();
-    for (name, date, turns) in c.sessions()? {
-        let at =
-            DateTime::strptime("%I:%M %p on %d %B, %Y", &date)?.to_zoned_datetime(jiff::tz::TimeZone::UTC)?;
-        let mut session = Vec::with_capacity(turns.len());
-        for (place, turn) in turns.iter().enumerate() {
-            let mut fact = Fact::new(&tenant, user.clone(), &turn.dia_id, &turn.text, at.timestamp());
+    for recorded in c.sessions()? {
+        let at = recorded.began()?;
+        let mut session = Vec::with_capacity(recorded.turns.len());
+        for (place, turn) in recorded.turns.iter().enumerate() {
+            let mut fact = Fact::new(&tenant, user.clone(), &turn.dia_id, &turn.text, at);
             fact.retained_at = Timestamp::new(0, i32::try_from(place)?)?;
             fact.speaker = turn.speaker.clone();
-            fact.session = Some(SessionId::new(&name)?);
-            if !turn.blip_caption.is_empty() {
-                let uri = format!("https://example.com/{}", turn.dia_id);
-                let caption = turn.blip_caption.clone();
-                fact.attachments.push(Attachment { uri, media_type: String::new(), caption });
-            }
+            fact.session = Some(SessionId::new(&recorded.name)?);
+            fact.attachments = turn.photo();
             session.push(fact);
         }
         match context {
             Context::None => {}
-            Context::ByHand => by_hand(&mut session, &turns, &date),
+            Context::ByHand => by_hand(&mut session, &recorded.turns, &recorded.date),
             Context::Own => surround(&mut session),
         }
         facts.extend(session);
@@ -151,7 +135,7 @@ impl fmt::Display for Report {
                 Context::ByHand => "by hand: date, two turns before, one after",
                 Context::Own => "the product's own",
             };
-            writeln!(f, "| {context} | {} | {:.3} | {:.3} |", r.questions, r.recall5, r.recall10)?;
+            writeln!(f, "| {context} | {} | {} | {} |", r.questions, r.recall5, r.recall10)?;
         }
         Ok(())
     }
