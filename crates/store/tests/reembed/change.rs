@@ -16,9 +16,7 @@ async fn new_vectors_are_built_beside_the_old_while_both_are_searched() {
     let dir = scratch();
     let world = World::open(dir.path());
     let (old, new) = (model("old", 8), model("new", 12));
-    let before = world.prepared(&old).await;
-    let memories: Vec<_> = world.many(0..MANY, 1).iter().map(|m| old.encoded(m)).collect();
-    before.upsert(&memories).await.unwrap();
+    let before = world.holding(&old, 0..MANY).await;
 
     let after = world.prepared(&new).await;
     let viewer = world.viewer();
@@ -58,9 +56,7 @@ async fn what_is_written_meanwhile_keeps_the_vector_of_its_own_text() {
     let dir = scratch();
     let world = World::open(dir.path());
     let (old, new) = (model("old", 8), model("new", 8));
-    let before = world.prepared(&old).await;
-    let memories: Vec<_> = world.many(0..MANY, 1).iter().map(|m| old.encoded(m)).collect();
-    before.upsert(&memories).await.unwrap();
+    let before = world.holding(&old, 0..MANY).await;
     let after = world.prepared(&new).await;
     let write = async {
         for version in 2..12 {
@@ -106,9 +102,7 @@ async fn a_vector_of_a_former_text_is_not_stored() {
     let dir = scratch();
     let world = World::open(dir.path());
     let (old, new) = (Arc::new(model("old", 8)), Arc::new(model("new", 12)));
-    let before = Arc::new(world.prepared(&old).await);
-    let memories: Vec<_> = world.many(0..20, 1).iter().map(|m| old.encoded(m)).collect();
-    before.upsert(&memories).await.unwrap();
+    let before = Arc::new(world.holding(&old, 0..20).await);
     let store = world.prepared(&new).await;
     let changed = world.many(0..20, 2).iter().map(|m| old.encoded(m)).collect();
     let meddler = Meddler { inner: new.clone(), other: before, writes: Mutex::new(Some(changed)) };
@@ -121,9 +115,7 @@ async fn going_back_in_the_middle_drops_what_was_built() {
     let dir = scratch();
     let world = World::open(dir.path());
     let (old, new) = (model("old", 8), model("new", 12));
-    let store = world.prepared(&old).await;
-    let memories: Vec<_> = world.many(0..MANY, 1).iter().map(|m| old.encoded(m)).collect();
-    store.upsert(&memories).await.unwrap();
+    world.holding(&old, 0..MANY).await;
     let store = world.prepared(&new).await;
     while state(&store).building.is_none_or(|build| build.done < MANY) {
         assert!(store.reembed(&new, now()).await.unwrap().more);
@@ -145,9 +137,7 @@ async fn two_processes_with_different_embedders_do_not_fight() {
     let dir = scratch();
     let world = World::open(dir.path());
     let (old, new) = (model("old", 8), model("new", 12));
-    let first = world.prepared(&old).await;
-    let memories: Vec<_> = world.many(0..20, 1).iter().map(|m| old.encoded(m)).collect();
-    first.upsert(&memories).await.unwrap();
+    let first = world.holding(&old, 0..20).await;
     let second = world.prepared(&new).await;
     let third = world.prepared(&old).await;
     // Whoever leads, in turn: the one configured last has not begun anything, so the second may.
@@ -179,9 +169,7 @@ async fn an_embedder_that_is_away_holds_the_change_up_and_nothing_else() {
     let world = World::open(dir.path());
     let old = model("old", 8);
     let mut new = model("new", 12);
-    let store = world.prepared(&old).await;
-    let memories: Vec<_> = world.many(0..20, 1).iter().map(|m| old.encoded(m)).collect();
-    store.upsert(&memories).await.unwrap();
+    world.holding(&old, 0..20).await;
     let store = world.prepared(&new).await;
     new.away = true;
     let held_up = run_to_end(&store, &new).await;
@@ -198,9 +186,7 @@ async fn a_text_that_is_refused_is_left_out_and_counted() {
     let world = World::open(dir.path());
     let old = model("old", 8);
     let mut new = model("new", 12);
-    let store = world.prepared(&old).await;
-    let memories: Vec<_> = world.many(0..40, 1).iter().map(|m| old.encoded(m)).collect();
-    store.upsert(&memories).await.unwrap();
+    world.holding(&old, 0..40).await;
     let store = world.prepared(&new).await;
     new.refuses = Some("tea of kind 7,");
     let mut skipped = 0;
@@ -228,9 +214,7 @@ async fn an_embedder_that_refuses_everything_does_not_take_over() {
     let world = World::open(dir.path());
     let old = model("old", 8);
     let mut new = model("new", 12);
-    let store = world.prepared(&old).await;
-    let memories: Vec<_> = world.many(0..40, 1).iter().map(|m| old.encoded(m)).collect();
-    store.upsert(&memories).await.unwrap();
+    world.holding(&old, 0..40).await;
     let store = world.prepared(&new).await;
     new.refuses = Some("");
     let stuck = run_to_end(&store, &new).await;

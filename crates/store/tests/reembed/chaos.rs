@@ -19,8 +19,7 @@ async fn a_process_that_dies_at_any_call_leaves_what_the_next_one_finishes() {
     let dir = scratch();
     let world = World::open(dir.path());
     let mut serving = model("model 0", 8);
-    let memories: Vec<_> = world.many(0..6, 1).iter().map(|m| serving.encoded(m)).collect();
-    world.prepared(&serving).await.upsert(&memories).await.unwrap();
+    world.holding(&serving, 0..6).await;
     let mut changes = 0;
     'calls: for calls in 0.. {
         for loss in [Loss::Call, Loss::Answer] {

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hindsight_ports::{MemoryStore, Reembed};
+use hindsight_ports::Reembed;
 
 use crate::{common::scratch, support::*};
 
@@ -50,8 +50,7 @@ async fn a_killed_process_leaves_what_the_next_one_finishes() {
     let dir = scratch();
     let world = World::open(dir.path());
     let first = numbered(0);
-    let memories: Vec<_> = world.many(0..MEMORIES, 1).iter().map(|m| first.encoded(m)).collect();
-    world.prepared(&first).await.upsert(&memories).await.unwrap();
+    world.holding(&first, 0..MEMORIES).await;
     world.backend.close().await;
     let mut finished = 0;
     for round in 1..=ROUNDS {

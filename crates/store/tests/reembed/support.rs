@@ -113,6 +113,14 @@ impl World {
         store
     }
 
+    /// A process that has written the first version of these memories.
+    pub async fn holding(&self, embedder: &Fake, numbers: std::ops::Range<u64>) -> Store {
+        let store = self.prepared(embedder).await;
+        let memories: Vec<_> = self.many(numbers, 1).iter().map(|m| embedder.encoded(m)).collect();
+        store.upsert(&memories).await.unwrap();
+        store
+    }
+
     pub fn viewer(&self) -> Viewer {
         Viewer::of_tenant(self.tenant.clone()).with_user(Some(user("anna")))
     }
