@@ -34,8 +34,9 @@ pub(crate) struct Args {
     dir: Option<PathBuf>,
 }
 
-/// How long the former one may take to let go of the data directory.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the former one may take to let go of the data directory: the engine holds it until the indexing that is
+/// under way is done.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 async fn open(dir: &Path) -> anyhow::Result<System> {
     let until = Instant::now() + PATIENCE;
