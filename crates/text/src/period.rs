@@ -8,6 +8,9 @@ mod calendar;
 mod chinese;
 mod english;
 mod number;
+mod range;
+
+use std::ops::Range;
 
 use jiff::{Timestamp, ZonedDateTime, civil::DateTime};
 use regex::{Captures, Regex};
@@ -40,16 +43,25 @@ type Form = (Regex, fn(&Captures<'_>, &Calendar) -> Option<Stretch>);
 pub fn period(text: &str, now: &ZonedDateTime) -> Option<Mention> {
     let text: String = truncate_chars(text, READ_CHARS).nfkc().collect();
     let calendar = Calendar::new(now);
-    let forms = english::FORMS.iter().chain(chinese::FORMS.iter());
-    let mut found: Vec<(usize, &str, Stretch)> = Vec::new();
-    for (pattern, meaning) in forms {
-        for caps in pattern.captures_iter(&text) {
-            let Some(whole) = caps.get(0) else { continue };
-            if let Some(stretch) = meaning(&caps, &calendar) {
-                found.push((whole.start(), whole.as_str(), stretch));
-            }
-        }
-    }
+    let seen = chinese::without_counts(&text);
+    let mut all: Vec<(Range<usize>, Stretch)> = mentions(&seen, &calendar);
+    all.extend(range::all(&seen, &calendar));
+    let counts_from = |words: &Range<usize>| {
+        let said = without_preposition(&text[words.clone()]);
+        english::counts_from(&text[..words.end - said.len()])
+    };
+    // Nor what is a part of such a time: `May 2023` in `two days after 3 May 2023`.
+    let not_meant: Vec<Range<usize>> =
+        all.iter().map(|(words, _)| words).filter(|words| counts_from(words)).cloned().collect();
+    let is_meant = |words: &Range<usize>| {
+        let apart = |other: &Range<usize>| words.end <= other.start || other.end <= words.start;
+        !not_meant.contains(words) && not_meant.iter().all(|other| apart(other) || other.len() < words.len())
+    };
+    let mut found: Vec<(usize, &str, Stretch)> = all
+        .into_iter()
+        .filter(|(words, _)| is_meant(words))
+        .map(|(words, stretch)| (words.start, &text[words], stretch))
+        .collect();
     // `last May` within `3 May last year`: what is said at greater length is meant.
     found.sort_by_key(|(at, words, _)| (std::cmp::Reverse(length(words)), *at));
     let mut apart: Vec<(usize, &str, Stretch)> = Vec::new();
@@ -67,6 +79,15 @@ pub fn period(text: &str, now: &ZonedDateTime) -> Option<Mention> {
         |time: DateTime| time.to_zoned_datetime(now.time_zone().clone()).ok().map(|z| z.timestamp());
     let (from, until) = (instant(from)?, instant(until)?);
     (from < until).then(|| Mention { from, until, words: words.to_owned() })
+}
+
+fn mentions(text: &str, calendar: &Calendar) -> Vec<(Range<usize>, Stretch)> {
+    let forms = english::FORMS.iter().chain(chinese::FORMS.iter());
+    let of_form = |(pattern, meaning): &Form| -> Vec<(Range<usize>, Stretch)> {
+        let read = |caps: Captures<'_>| Some((caps.get(0)?.range(), meaning(&caps, calendar)?));
+        pattern.captures_iter(text).filter_map(read).collect()
+    };
+    forms.flat_map(of_form).collect()
 }
 
 /// How much is said; a Chinese character says as much as three letters.

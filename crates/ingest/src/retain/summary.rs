@@ -1,6 +1,10 @@
-use std::{cmp::Reverse, sync::LazyLock};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashSet},
+    sync::LazyLock,
+};
 
-use hindsight_text::is_cjk;
+use hindsight_text::{is_cjk, similarity, token_set};
 use hindsight_types::FactType;
 use regex::Regex;
 
@@ -14,6 +18,12 @@ use super::{
 const LONG: usize = 1_200;
 /// Longest summary; a transcript that is shorter stays as it is.
 const SUMMARY: usize = 600;
+/// What a sentence says that is no small talk.
+const PLAIN: u32 = 1;
+/// Sentences of a text of which none says more.
+const FIRST: usize = 3;
+/// Sentences that share so many of their words (Jaccard) say the same.
+const ALIKE: f32 = 0.8;
 
 static DECIDES: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?i)\b(decided?|agreed?|chose|choose|must|need(s|ed)?|because|instead|plan(s|ned)?|important|problem|error|fixed|solved|cause[ds]?)\b|决定|同意|选择|必须|需要|因为|改为|计划|重要|问题|错误|解决|原因|已经";
@@ -51,12 +61,16 @@ fn chosen<'a>(turns: &[Turn<'a>]) -> Vec<Sentence<'a>> {
     let all: Vec<Sentence<'a>> = turns.iter().enumerate().flat_map(of_turn).collect();
     let mut order: Vec<(u32, usize)> = all.iter().map(|s| says(s.text)).zip(0..).collect();
     order.sort_by_key(|(says, place)| (Reverse(*says), *place));
-    let (mut room, mut places) = (SUMMARY, Vec::new());
+    let tells = order.first().is_some_and(|(says, _)| *says > PLAIN);
+    let (mut room, mut places, mut said) = (SUMMARY, Vec::new(), Said::default());
     for (says, place) in order {
+        if !places.is_empty() && (says < PLAIN || says == PLAIN && (tells || places.len() == FIRST)) {
+            break;
+        }
         let Sentence { turn, text } = &all[place];
         // With what stands around it: a line end, a colon and a space, the sign of a cut.
         let cost = weight(text).min(SUMMARY / 2) + weight(turns[*turn].speaker) + 4;
-        if cost <= room && (says > 0 || places.is_empty()) {
+        if cost <= room && said.is_new(text) {
             room -= cost;
             places.push(place);
         }
@@ -71,15 +85,38 @@ fn chosen<'a>(turns: &[Turn<'a>]) -> Vec<Sentence<'a>> {
     all
 }
 
-/// How much a sentence tells that one may want to know later.
+/// What the summary holds already.
+#[derive(Default)]
+struct Said<'a> {
+    texts: HashSet<&'a str>,
+    kept: Vec<(BTreeSet<String>, String)>,
+}
+
+impl<'a> Said<'a> {
+    /// Not said before in nearly the same words; other digits are another statement.
+    fn is_new(&mut self, text: &'a str) -> bool {
+        if !self.texts.insert(text) {
+            return false;
+        }
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        let words = token_set(text);
+        let new = self.kept.iter().all(|(k, d)| *d != digits || similarity(k, &words) < ALIKE);
+        if new {
+            self.kept.push((words, digits));
+        }
+        new
+    }
+}
+
+/// How much a sentence tells that one may want to know later: 0 for small talk, `PLAIN` for what carries no name,
+/// number, preference, commitment or decision.
 fn says(sentence: &str) -> u32 {
     if trivial(sentence).is_some() {
         return 0;
     }
     let count = |n: usize, most: u32| u32::try_from(n).unwrap_or(most).min(most);
     let names = count(hindsight_text::names(sentence, 3, 128).len(), 3);
-    let proper =
-        count(sentence.split_whitespace().skip(1).filter(|w| w.starts_with(char::is_uppercase)).count(), 3);
+    let proper = count(sentence.split_whitespace().skip(1).filter(|w| is_proper(w)).count(), 3);
     let numbers = u32::from(sentence.contains(|c: char| c.is_ascii_digit()));
     let sort = match sort(sentence) {
         FactType::Other => 0,
@@ -88,7 +125,14 @@ fn says(sentence: &str) -> u32 {
     };
     let decides = 2 * u32::from(DECIDES.is_match(sentence));
     let asks = u32::from(sentence.ends_with(['?', '？']));
-    (1 + 2 * names + proper + 2 * numbers + sort + decides).saturating_sub(2 * asks)
+    (PLAIN + 2 * names + proper + 2 * numbers + sort + decides).saturating_sub(2 * asks)
+}
+
+/// A capital letter inside a sentence, but for the English `I`, `I'm`.
+fn is_proper(word: &str) -> bool {
+    let mut chars = word.chars();
+    chars.next().is_some_and(char::is_uppercase)
+        && (!word.starts_with('I') || chars.next().is_some_and(char::is_alphabetic))
 }
 
 /// The sentences of one turn stand behind its speaker, on a line of their own.
@@ -162,6 +206,32 @@ mod tests {
         assert!(
             summary.contains("我们决定把发票 INV-78901 寄到上海。") && weight(&summary) <= SUMMARY,
             "{summary}"
+        );
+    }
+
+    #[test]
+    fn filler_is_left_out_and_nothing_is_said_twice() {
+        let filler = "今天天气不错，我们随便聊聊吧。";
+        let flight = "我决定下周三飞往成都，航班号CA4102";
+        let summary = summarise(&format!("{}{flight}", filler.repeat(150))).unwrap();
+        assert!(summary.contains(flight) && summary.matches("随便聊聊").count() <= 1, "{summary}");
+
+        let idle = "Ann: Well, I think the weather was rather nice.\nBob: Yes, I think it really was rather nice out there.\n";
+        let passport = "My passport number is X4471902 and it expires in June.";
+        let text = format!("{}Ann: {passport}\n{}", idle.repeat(50), idle.repeat(50));
+        assert_eq!(summarise(&text).unwrap(), format!("Ann: {passport}"));
+
+        let trains = "Ann: My train to Lyon leaves on Friday at 9:30 from the main station.\nBob: My train to Lyon leaves on Friday at 9:45 from the main station.\n";
+        let summary = summarise(&trains.repeat(8)).unwrap();
+        assert_eq!((summary.matches("9:30").count(), summary.matches("9:45").count()), (1, 1), "{summary}");
+    }
+
+    #[test]
+    fn a_text_that_says_nothing_is_its_first_sentences() {
+        let text = "Ann: The leaves were falling. The river was slow.\nBob: The wind blew.\nAnn: A bird sang.\nBob: It was quiet.\n";
+        assert_eq!(
+            summarise(&text.repeat(10)).unwrap(),
+            "Ann: The leaves were falling. The river was slow.\nBob: The wind blew."
         );
     }
 

@@ -11,12 +11,13 @@ use super::{
 
 const NUMBER: &str = r"(?P<number>\d{1,4}|[一二两三四五六七八九十]{1,3}|几)";
 /// A year by its number or as seen from now.
-const YEAR: &str = r"(?:(?P<year>(?:19|20|21)\d\d|[一二]?[〇零一二三四五六七八九]{3,4})年|(?P<from_now>今年|去年|前年|明年|后年))";
-const MONTH: &str = r"(?P<month>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月";
-const DAY: &str = r"(?P<day>[0-3]?\d|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[日号]";
+pub(super) const YEAR: &str = r"(?:(?P<year>(?:19|20|21)\d\d|[一二]?[〇零一二三四五六七八九]{3,4})年|(?P<from_now>今年|去年|前年|明年|后年))";
+pub(super) const MONTH: &str = r"(?P<month>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月";
+pub(super) const DAY: &str = r"(?P<day>[0-3]?\d|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[日号]";
 const UNIT: &str = r"(?:个)?(?P<unit>小时|钟头|天|日|周|星期|礼拜|月|季度|年)";
 const WHICH: &str = r"(?P<which>上上|上|这|本|下下|下)(?:一)?(?:个)?";
 const WEEK: &str = r"(?:周|星期|礼拜)";
+const FEAST: &str = "国庆|元旦|五一|劳动节|圣诞|情人节|双十一|儿童节";
 const PART: &str = r"(?P<part>早上|早晨|上午|中午|下午|傍晚|晚上|夜里|凌晨)?";
 
 pub(super) static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
@@ -25,7 +26,7 @@ pub(super) static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
         form(&format!("{YEAR}(?:的)?(?P<half>上|下)半年"), half_year),
         form("(?P<half>上|下)半年", half_year),
         form(&format!("{YEAR}?(?:的)?(?P<season>春|夏|秋|冬)(?:天|季)"), season),
-        form(&format!("{YEAR}?(?:的)?(?P<feast>国庆|元旦|五一|劳动节|圣诞|情人节|双十一|儿童节)"), feast),
+        form(&format!("{YEAR}?(?:的)?(?P<feast>{FEAST})"), feast),
         form(&format!("{MONTH}(?:份|{DAY})"), date),
         form(MONTH, date),
         form(&format!("(?P<relative>大前天|前天|昨天|昨日|今天|今日|明天|后天){PART}"), day),
@@ -47,6 +48,31 @@ pub(super) static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
         }),
     ]
 });
+
+/// What looks like a time: `一周五天`, `两周五次`, the band `五月天`, `国庆前两周`. Group 1 is none.
+static COUNTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+    [
+        format!("{WEEK}([一二三四五六两]天)(?:[^气空]|$)"),
+        format!(r"(?:(?:^|[^\d./:-])\d{{1,2}}|[两二三四五六七八九十几]|(?:^|[^上下这本])一)个?{WEEK}([一二三四五六日天末])"),
+        "(五月天)(?:[^气空]|$)".to_owned(),
+        format!("((?:{FEAST})节?(?:之前|以前|前|之后|以后|后)的?{NUMBER}{UNIT})"),
+    ]
+    .map(|pattern| match Regex::new(&pattern) {
+        Ok(regex) => regex,
+        Err(e) => unreachable!("constant pattern: {e}"),
+    })
+});
+
+/// The text, of the same length in bytes, with blanks for what counts or names and only looks like a time.
+pub(super) fn without_counts(text: &str) -> String {
+    let mut blank = text.to_owned();
+    for pattern in COUNTS.iter() {
+        for found in pattern.captures_iter(text).filter_map(|caps| caps.get(1)) {
+            blank.replace_range(found.range(), &" ".repeat(found.len()));
+        }
+    }
+    blank
+}
 
 fn form(pattern: &str, meaning: fn(&Captures<'_>, &Calendar) -> Option<Stretch>) -> Form {
     match Regex::new(pattern) {

@@ -9,11 +9,11 @@ use super::{
     number::{number, year},
 };
 
-const MONTH: &str = "(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|\
+pub(super) const MONTH: &str = "(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|\
                      sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
 const WEEKDAY: &str = "(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)";
-const YEAR: &str = r"(?P<year>(?:19|20|21)\d\d)";
-const DAY: &str = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?";
+pub(super) const YEAR: &str = r"(?P<year>(?:19|20|21)\d\d)";
+pub(super) const DAY: &str = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?";
 const NUMBER: &str = r"(?P<number>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\
                        (?:a )?few|(?:a )?couple(?: of)?|several)";
 const UNIT: &str = "(?P<unit>hour|day|week|month|quarter|year)";
@@ -63,6 +63,20 @@ pub(super) static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
         ),
     ]
 });
+
+static COUNTS_FROM: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern =
+        format!(r"(?i)\b(?:{NUMBER}|the)\s+{UNIT}s?\s+(?:before|after|until|prior\s+to)\s+(?:the\s+)?$");
+    match Regex::new(&pattern) {
+        Ok(regex) => regex,
+        Err(e) => unreachable!("constant pattern: {e}"),
+    }
+});
+
+/// `two weeks before` a time is neither that time nor all that was before it.
+pub(super) fn counts_from(before: &str) -> bool {
+    COUNTS_FROM.is_match(before)
+}
 
 fn form(pattern: &str, meaning: fn(&Captures<'_>, &Calendar) -> Option<Stretch>) -> Form {
     match Regex::new(&format!(r"(?i)\b(?:{})\b", pattern.replace(' ', r"\s+"))) {
@@ -195,7 +209,7 @@ fn feast(caps: &Captures<'_>, calendar: &Calendar) -> Option<Stretch> {
 }
 
 fn month_of(caps: &Captures<'_>) -> Option<i8> {
-    const MONTHS: [&str; 12] =
+    pub(super) const MONTHS: [&str; 12] =
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let name = caps["month"].to_lowercase();
     let at = MONTHS.iter().position(|month| name.starts_with(month))?;

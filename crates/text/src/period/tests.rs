@@ -61,6 +61,26 @@ fn read(text: &str) -> Option<(String, String)> {
 #[case("十一月份", "2023-11-01", "2023-12-01")]
 #[case("前年下半年", "2022-07-01", "2023-01-01")]
 #[case("３天前", "2024-05-12", "2024-05-13")]
+#[case("between March and May 2024", "2024-03-01", "2024-06-01")]
+#[case("what I did from March to May 2024", "2024-03-01", "2024-06-01")]
+#[case("in March and April 2023", "2023-03-01", "2023-05-01")]
+#[case("from November 2023 to February", "2023-11-01", "2024-03-01")]
+#[case("from November to February 2024", "2023-11-01", "2024-03-01")]
+#[case("from April to July", "2023-04-01", "2023-08-01")]
+#[case("from May 3 to May 5, 2024", "2024-05-03", "2024-05-06")]
+#[case("between 2019 and 2021", "2019-01-01", "2022-01-01")]
+#[case("from 2024-03-01 to 2024-03-05", "2024-03-01", "2024-03-06")]
+#[case("2023年5月到7月", "2023-05-01", "2023-08-01")]
+#[case("从去年十一月至今年二月", "2023-11-01", "2024-03-01")]
+#[case("5月3日到5日", "2024-05-03", "2024-05-06")]
+#[case("十一月到二月", "2023-11-01", "2024-03-01")]
+#[case("2019年到2021年", "2019-01-01", "2022-01-01")]
+#[case("上周五天气怎么样", "2024-05-10", "2024-05-11")]
+#[case("上一周五", "2024-05-10", "2024-05-11")]
+#[case("五月天气如何", "2024-05-01", "2024-06-01")]
+#[case("2023年五月天的演唱会", "2023-01-01", "2024-01-01")]
+#[case("上周五天都在下雨", "2024-05-06", "2024-05-13")]
+#[case("the day before yesterday", "2024-05-13", "2024-05-14")]
 fn a_time_within_a_sentence_is_a_stretch(#[case] text: &str, #[case] from: &str, #[case] until: &str) {
     assert_eq!(read(text), Some((from.to_owned(), until.to_owned())), "{text}");
 }
@@ -71,6 +91,15 @@ fn a_time_within_a_sentence_is_a_stretch(#[case] text: &str, #[case] from: &str,
 #[case("will you fall for the second time")]
 #[case("port 8080 answers 404")]
 #[case("周先生的电话")]
+#[case("我一周五天去健身房")]
+#[case("每周五天上班")]
+#[case("一周五次")]
+#[case("我喜欢五月天")]
+#[case("圣诞节前两周")]
+#[case("two weeks before Christmas")]
+#[case("the week before Christmas")]
+#[case("three days after 3 May 2023")]
+#[case("from here to there and on to march")]
 #[case("他上个班")]
 #[case("")]
 fn no_time_is_seen_where_there_is_none(#[case] text: &str) {
@@ -96,7 +125,7 @@ proptest! {
     fn any_text_at_any_time_gives_a_stretch_or_nothing(
         text in prop_oneof![
             "\\PC{0,60}",
-            "(last|next|in|before|since|9999|two|31|ago|上|下|个|去年|三|十二|月|周|日|号|前|年|months?|years?|May|Friday| ){0,12}",
+            "(last|next|in|before|since|from|to|and|between|到|至|-|天|五|9999|two|31|ago|上|下|个|去年|三|十二|月|周|日|号|前|年|months?|years?|May|Friday| ){0,12}",
             "[0-9]{1,4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}[日号]?",
             "[0-9]{1,4} (hours|days|weeks|months|quarters|years) ago",
         ],
