@@ -1,7 +1,7 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    ActionType, EvidenceSource, Exposure, FactStatus, FactType, FeedbackVerdict, Invalid, MemoryKind,
-    OutcomeStatus, Stage, StepLabel, StepStatus, Verdict, WithheldReason,
+    ActionType, EvidenceOrigin, EvidenceSource, Exposure, FactStatus, FactType, FeedbackVerdict, Invalid, MemoryKind,
+    OutcomeStatus, ReviewDecision, RevisionCause, Stage, StepLabel, StepStatus, Verdict, WithheldReason,
 };
 
 /// `enum_codec!(to, from, Domain, Proto, "field", unspecified, {Variant, …})`: the two directions of an enum whose
@@ -37,7 +37,7 @@ enum_codec!(pub step_label_to_proto, step_label_from_proto, StepLabel, StepLabel
     {Necessary, Redundant, Misleading, Failed});
 enum_codec!(pub memory_kind_to_proto, memory_kind_from_proto, MemoryKind, MemoryKind, "kind", None,
     {Fact, Experience, Lesson, FailurePattern, Step});
-enum_codec!(pub(crate) stage_to_proto, stage_from_proto, Stage, Stage, "stage", Some(Stage::Candidate),
+enum_codec!(pub stage_to_proto, stage_from_proto, Stage, Stage, "stage", Some(Stage::Candidate),
     {Candidate, Canary, Active, Retired});
 enum_codec!(pub fact_status_to_proto, fact_status_from_proto, FactStatus, FactStatus, "status",
     Some(FactStatus::Open), {Open, Resolved, Obsolete});
@@ -47,10 +47,17 @@ enum_codec!(pub(crate) verdict_to_proto, verdict_from_proto, Verdict, EvidenceVe
     {Supported, Refuted, Ignored});
 enum_codec!(pub(crate) exposure_to_proto, exposure_from_proto, Exposure, Exposure, "exposure", None,
     {Injected, Withheld, Observed});
+// Lines from before it was kept were told by whoever acted on a receipt.
+enum_codec!(pub(crate) evidence_origin_to_proto, evidence_origin_from_proto, EvidenceOrigin, EvidenceOrigin, "origin",
+    Some(EvidenceOrigin::Reported), {Observed, Credited, Reported});
+enum_codec!(pub review_decision_to_proto, review_decision_from_proto, ReviewDecision, ReviewDecision, "decision",
+    None, {Approved, Rejected});
+enum_codec!(pub(crate) revision_cause_to_proto, revision_cause_from_proto, RevisionCause, RevisionCause, "cause", None,
+    {Updated, Superseded, Expired, Restored});
 enum_codec!(pub feedback_verdict_to_proto, feedback_verdict_from_proto, FeedbackVerdict, FeedbackVerdict, "verdict",
     None, {Used, Helpful, Harmful, Ignored});
 enum_codec!(pub(crate) withheld_to_proto, withheld_from_proto, WithheldReason, WithheldReason, "reason", None,
-    {BelowFloor, Budget, TokenBudget, NearDuplicate, Superseded, Stage, Expired});
+    {BelowFloor, Budget, TokenBudget, NearDuplicate, Superseded, Stage, Expired, Control, HoldOut});
 
 pub(crate) fn step_status_to_proto(v: StepStatus) -> i32 {
     match v {

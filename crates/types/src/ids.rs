@@ -114,6 +114,10 @@ uuid_id!(MemoryId, "memory_id");
 uuid_id!(ReceiptId, "receipt_id");
 uuid_id!(EvidenceId, "evidence_id");
 uuid_id!(ReevaluationId, "reevaluation_id");
+uuid_id!(ForgettingId, "forgetting_id");
+uuid_id!(ReviewId, "review_id");
+uuid_id!(CompactionRunId, "compaction_run_id");
+uuid_id!(CompactionTaskId, "compaction_task_id");
 
 impl EventId {
     /// The id of an event that came without one: the same event sent twice gets the same id.
@@ -163,9 +167,59 @@ impl ReevaluationId {
     }
 }
 
+impl ReviewId {
+    /// The same request gets the same id.
+    pub fn of_request(tenant: &TenantId, request_id: &str) -> Self {
+        Self(derive("review", &[tenant.as_str(), request_id]))
+    }
+}
+
+impl ForgettingId {
+    /// The same request gets the same id.
+    pub fn of_request(tenant: &TenantId, request_id: &str) -> Self {
+        Self(derive("forgetting", &[tenant.as_str(), request_id]))
+    }
+
+    /// Of a run that was found to be of a forgotten user only when its events arrived.
+    pub fn of_run(tenant: &TenantId, trace: &TraceId, at: &str) -> Self {
+        Self(derive("forgetting of a run", &[tenant.as_str(), trace.as_str(), at]))
+    }
+}
+
 impl ReceiptId {
     /// Receipts are not idempotent: every recall is its own event. Time-ordered (UUIDv7).
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
+    }
+
+    /// Chance, fixed for ever by the two ids: uniform in [0, 1), the same for the same recall and lesson, and
+    /// independent between any others.
+    pub fn draw(self, memory: MemoryId) -> f64 {
+        const BITS: u32 = 48;
+        let hash = derive("draw", &[&self.to_string(), &memory.to_string()]);
+        // Below these bits stands the version of the UUID, which is no chance.
+        let bits = (hash.as_u128() >> (128 - BITS)) as u64;
+        bits as f64 / (1_u64 << BITS) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four standard deviations; the ids are fixed, so this never changes.
+    #[test]
+    fn draws_are_uniform_and_stay() {
+        let receipt = |n: u128| ReceiptId(Uuid::from_u128(n));
+        let lesson = MemoryId(Uuid::from_u128(7));
+        let below = |share: f64| (0..10_000).filter(|n| receipt(*n).draw(lesson) < share).count();
+        assert!((4_800..5_200).contains(&below(0.5)), "{}", below(0.5));
+        assert!((400..600).contains(&below(0.05)), "{}", below(0.05));
+        assert_eq!((below(0.0), below(1.0)), (0, 10_000));
+        let other = MemoryId(Uuid::from_u128(8));
+        let both = (0..10_000).filter(|n| receipt(*n).draw(lesson) < 0.5 && receipt(*n).draw(other) < 0.5);
+        assert!((2_300..2_700).contains(&both.count()), "two lessons of a recall are drawn for apart");
+        let stays = 0.9781278118932768;
+        assert!((receipt(1).draw(lesson) - stays).abs() < 1e-12, "{}", receipt(1).draw(lesson));
     }
 }

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, Environment, EvidenceId, MemoryId, MemoryKind, OutcomeStatus, Period, ReceiptId, Scope,
-    TaskType, Timestamp, TraceId,
+    AgentId, Environment, MemoryId, MemoryKind, OutcomeStatus, Period, ReceiptId, Scope, TaskType, Timestamp,
+    TraceId,
 };
 
 /// What a similarity was made of: how far each of the signs that a memory is meant speaks for it, 0 to 1,
@@ -74,6 +74,17 @@ pub enum WithheldReason {
     Superseded,
     Stage,
     Expired,
+    /// By chance: a lesson under test, in the half of the recalls that do without it.
+    Control,
+    /// By chance: a proven lesson, in the few recalls that do without it.
+    HoldOut,
+}
+
+impl WithheldReason {
+    /// Whether chance alone kept the memory back.
+    pub fn is_chance(self) -> bool {
+        matches!(self, Self::Control | Self::HoldOut)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,7 +144,7 @@ pub struct Receipt {
     /// `None` in receipts written before it was kept.
     pub funnel: Option<Funnel>,
     pub injected: Vec<RecalledItem>,
-    /// The best of them in detail; the funnel counts all.
+    /// The best of them in detail, and those that chance kept back; the funnel counts all.
     pub withheld: Vec<Withheld>,
     /// True when an arm was cut or the store did not answer.
     pub degraded: bool,
@@ -176,34 +187,5 @@ pub struct Feedback {
     /// How that run ended.
     pub outcome: OutcomeStatus,
     pub note: String,
-    pub at: Timestamp,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Verdict {
-    Supported,
-    Refuted,
-    Ignored,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Exposure {
-    Injected,
-    Withheld,
-    Observed,
-}
-
-/// One line of the append-only ledger. Counts are recomputed from these.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
-    pub id: EvidenceId,
-    pub memory_id: MemoryId,
-    pub scope: Scope,
-    pub trace_id: TraceId,
-    pub verdict: Verdict,
-    pub exposure: Exposure,
-    pub outcome: OutcomeStatus,
-    pub steps: u32,
-    pub tokens: u32,
     pub at: Timestamp,
 }

@@ -110,7 +110,11 @@ pub(crate) fn feedback(value: i32) -> String {
 }
 
 pub(crate) fn withheld(value: i32) -> String {
-    words(pb::WithheldReason::try_from(value).unwrap_or_default().as_str_name(), "WITHHELD_REASON_")
+    match pb::WithheldReason::try_from(value).unwrap_or_default() {
+        pb::WithheldReason::Control => "by chance, on trial".to_owned(),
+        pb::WithheldReason::HoldOut => "by chance, hold-out".to_owned(),
+        other => words(other.as_str_name(), "WITHHELD_REASON_"),
+    }
 }
 
 pub(crate) fn step_label(value: i32) -> String {
@@ -135,6 +139,7 @@ mod tests {
         assert_eq!(outcome(0), "unknown");
         assert_eq!(evidence_source(pb::EvidenceSource::TestResult.into()), "test result");
         assert_eq!(withheld(pb::WithheldReason::BelowFloor.into()), "below floor");
+        assert_eq!(withheld(pb::WithheldReason::Control.into()), "by chance, on trial");
         assert_eq!(state(pb::EvaluationState::Judged.into()), "judged");
     }
 }

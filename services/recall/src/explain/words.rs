@@ -109,6 +109,16 @@ fn withheld(
             "its time is over".to_owned(),
             "retain it again with a later expires_at, or with none".to_owned(),
         ),
+        WithheldReason::Control => (
+            "chance kept it back: it is on trial, and half of the recalls that would have it do without, so that \
+             one can tell whether it helps"
+                .to_owned(),
+            "ask again: each recall draws anew; `hindsight lessons` tells how the trial goes".to_owned(),
+        ),
+        WithheldReason::HoldOut => (
+            "chance kept it back: a few recalls do without it, to see whether it still helps".to_owned(),
+            "ask again: each recall draws anew; `lifecycle.hold_out` says how few".to_owned(),
+        ),
     };
     (why, remedy)
 }
