@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use hindsight_ports::StoreError;
+use hindsight_ports::{FilesRead, Probes, StoreError};
 use hindsight_store::{Scrolled, VectorBackend};
 use qdrant_client::qdrant::{
     CollectionInfo, CountPoints, CreateCollection, CreateFieldIndexCollection, CreateVectorNameRequest,
@@ -27,7 +27,7 @@ use crate::{
         read::{count_to_engine, facet_from_engine, facet_to_engine, scroll_to_engine, scrolled_from_engine},
         select::{payload_selector, vectors_selector},
     },
-    files::{Description, DirLock, Places, check_name},
+    files::{Description, DirLock, Places, check_name, find_below},
     journal::unavailable,
     refuse::refuse,
 };
@@ -267,5 +267,17 @@ impl VectorBackend for EdgeBackend {
         let collection = self.inner.collection(&request.collection_name)?;
         let facet = facet_to_engine(request)?;
         collection.read(move |shard| shard.facet(facet)).await.map(facet_from_engine)
+    }
+
+    async fn vacuum(&self, collection: &str) -> Result<bool, StoreError> {
+        self.inner.collection(collection)?.vacuum().await.map(|()| true)
+    }
+
+    async fn find(&self, probes: &Probes) -> Result<Option<FilesRead>, StoreError> {
+        let (root, probes) = (self.inner.root.clone(), probes.clone());
+        tokio::task::spawn_blocking(move || find_below(&root, &probes))
+            .await
+            .map_err(|error| StoreError::Unavailable(format!("reading the files failed: {error}")))?
+            .map(Some)
     }
 }

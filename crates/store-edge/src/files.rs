@@ -6,6 +6,8 @@
 //!                           journal         writes since the engine's last flush
 //!                           OPTIMIZING      exists while segments are rebuilt
 //!                           shard/          the engine's files
+//!                           fresh/          those of a shard that is to take its place
+//!                           stale/          those of the shard whose place was taken
 //! ```
 
 use std::{
@@ -14,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use hindsight_ports::StoreError;
+use hindsight_ports::{FilesRead, Probes, StoreError};
 use prost::Message;
 use qdrant_client::qdrant::{CreateCollection, CreateFieldIndexCollection};
 
@@ -64,6 +66,14 @@ impl Places {
 
     pub(crate) fn shard(&self) -> PathBuf {
         self.root.join("shard")
+    }
+
+    pub(crate) fn fresh(&self) -> PathBuf {
+        self.root.join("fresh")
+    }
+
+    pub(crate) fn stale(&self) -> PathBuf {
+        self.root.join("stale")
     }
 
     pub(crate) fn journal(&self) -> PathBuf {
@@ -150,6 +160,30 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Makes the names in `dir` durable.
 pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
+}
+
+/// Looks for probes in every file below `dir`. A file that is removed meanwhile is passed over.
+pub(crate) fn find_below(dir: &Path, probes: &Probes) -> Result<FilesRead, StoreError> {
+    let mut read = FilesRead::default();
+    let failed = |error: io::Error| unavailable(dir, &error);
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(read),
+        entries => entries.map_err(failed)?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => read = read.and(find_below(&path, probes)?),
+            Ok(kind) if kind.is_file() => match File::open(&path).and_then(|file| probes.scan(file)) {
+                Ok((bytes, found)) => read = read.and(FilesRead { files: 1, bytes, found }),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(unavailable(&path, &error)),
+            },
+            _ => {}
+        }
+    }
+    Ok(read)
 }
 
 /// A collection's name becomes a directory's.

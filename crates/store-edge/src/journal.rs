@@ -55,6 +55,29 @@ impl Journal {
         Ok(Self { file, len })
     }
 
+    /// Hands every record to `replay`, in order.
+    pub(crate) fn replay(
+        &mut self,
+        mut replay: impl FnMut(PointsUpdateOperation) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let failed = |error: io::Error| StoreError::Unavailable(format!("journal: {error}"));
+        self.file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let mut reader = BufReader::new((&mut self.file).take(self.len));
+        let replayed = loop {
+            match read_record(&mut reader) {
+                Ok(Some((record, _))) => {
+                    if let Err(error) = replay(record) {
+                        break Err(error);
+                    }
+                }
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(failed(error)),
+            }
+        };
+        self.file.seek(SeekFrom::Start(self.len)).map_err(failed)?;
+        replayed
+    }
+
     pub(crate) fn len(&self) -> u64 {
         self.len
     }

@@ -16,6 +16,11 @@
 //! conditional writes, which makes them atomic. Reads run beside it on blocking threads. Segments are
 //! indexed on a thread of their own, one collection at a time, while reads and writes go on.
 //!
+//! # Deleting
+//!
+//! The engine marks what is deleted and leaves its bytes. `VectorBackend::vacuum` makes a new shard of what is there,
+//! beside reads and writes, which then takes the place of the old one; twice the space is needed meanwhile.
+//!
 //! A panic in the engine is answered with `Unavailable`; the shard is then opened anew.
 
 mod backend;

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use hindsight_ports::StoreError;
+use hindsight_ports::{FilesRead, Probes, StoreError};
 use qdrant_client::qdrant::{
     CollectionInfo, CountPoints, CreateCollection, CreateFieldIndexCollection, CreateVectorNameRequest,
     DeletePoints, DeleteVectorNameRequest, FacetCounts, FacetHit, GetPoints, PointId, QueryPoints,
@@ -56,4 +56,15 @@ pub trait VectorBackend: Send + Sync + 'static {
     async fn count(&self, request: CountPoints) -> Result<u64, StoreError>;
 
     async fn facet(&self, request: FacetCounts) -> Result<Vec<FacetHit>, StoreError>;
+
+    /// Writes the files of a collection anew from what is in it, so that nothing is left in them of what was deleted
+    /// or replaced before the call. `false`: the files are a server's, which does so when its own settings say.
+    async fn vacuum(&self, _collection: &str) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// Looks for probes in every file. `None`: the files are a server's.
+    async fn find(&self, _probes: &Probes) -> Result<Option<FilesRead>, StoreError> {
+        Ok(None)
+    }
 }

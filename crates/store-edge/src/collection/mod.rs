@@ -3,6 +3,7 @@
 mod effect;
 mod open;
 mod owner;
+mod vacuum;
 mod vectors;
 mod writes;
 
@@ -104,7 +105,9 @@ impl Collection {
             optimize_after: shared.optimize_after,
             unoptimized,
             logged: 0,
-            optimizing: false,
+            busy: None,
+            vacuums: Vec::new(),
+            stop: Arc::default(),
             put_off: VecDeque::new(),
             failed: None,
         };
@@ -141,6 +144,14 @@ impl Collection {
         let (reply, answer) = oneshot::channel();
         let write = Box::new(write);
         self.commands.send(Command::Write { write, reply, slot }).map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    /// Writes the files anew, so that nothing is left in them of what was deleted or replaced before.
+    pub(crate) async fn vacuum(&self) -> Result<(), StoreError> {
+        let closed = || StoreError::Unavailable(format!("collection {:?} is closed", self.name));
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(Command::Vacuum(reply)).map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }
 

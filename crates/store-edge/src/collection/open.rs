@@ -3,7 +3,7 @@
 use std::{fs, io, path::Path};
 
 use hindsight_ports::StoreError;
-use qdrant_client::qdrant::CreateFieldIndexCollection;
+use qdrant_client::qdrant::{CreateFieldIndexCollection, PointsUpdateOperation};
 use qdrant_edge::{
     CountRequest, EdgeConfig, EdgeShard, OperationResult, PointId, ScrollRequest, WithPayloadInterface,
     WithVector,
@@ -11,6 +11,7 @@ use qdrant_edge::{
 
 use super::{
     effect::{Effect, check_points},
+    vacuum::settle,
     vectors::strip,
 };
 use crate::{
@@ -52,22 +53,15 @@ impl Opening {
         indexes: &[CreateFieldIndexCollection],
     ) -> Result<(EdgeShard, Journal), StoreError> {
         let shard_dir = self.places.shard();
+        settle(&self.places).map_err(|error| unavailable(self.places.root(), &error))?;
         prune_engine_log(&shard_dir).map_err(|error| unavailable(&shard_dir, &error))?;
         // Where an interrupted optimisation was building.
         let half_built = shard_dir.join("temp_segments");
         remove(&half_built).map_err(|error| unavailable(&half_built, &error))?;
         strip(&shard_dir, &self.schema).map_err(|error| unavailable(&shard_dir, &error))?;
         let shard = self.call(|| EdgeShard::load(&shard_dir, Some(self.config.clone())))?;
-        for index in indexes {
-            let operation = index_to_engine(index)?;
-            self.call(|| shard.update(operation))?;
-        }
-        let mut journal = Journal::open(&self.places.journal(), |record| {
-            match Effect::from_record(record, &self.schema)? {
-                Some(effect) => self.call(|| effect.apply(&shard)),
-                None => Err(StoreError::Corrupt(format!("journal of {:?}: unknown record", self.name))),
-            }
-        })?;
+        self.index(&shard, indexes)?;
+        let mut journal = Journal::open(&self.places.journal(), |record| self.replay(&shard, record))?;
         let interrupted = self.places.optimizing();
         if interrupted.exists() {
             self.remove_duplicates(&shard, &mut journal)?;
@@ -77,7 +71,29 @@ impl Opening {
             journal.clear().map_err(|error| unavailable(&self.places.journal(), &error))?;
             remove(&interrupted).map_err(|error| unavailable(&interrupted, &error))?;
         }
+        let stale = self.places.stale();
+        remove(&stale).map_err(|error| unavailable(&stale, &error))?;
         Ok((shard, journal))
+    }
+
+    pub(super) fn index(
+        &self,
+        shard: &EdgeShard,
+        indexes: &[CreateFieldIndexCollection],
+    ) -> Result<(), StoreError> {
+        for index in indexes {
+            let operation = index_to_engine(index)?;
+            self.call(|| shard.update(operation))?;
+        }
+        Ok(())
+    }
+
+    /// Applies a record of the journal.
+    pub(super) fn replay(&self, shard: &EdgeShard, record: PointsUpdateOperation) -> Result<(), StoreError> {
+        match Effect::from_record(record, &self.schema)? {
+            Some(effect) => self.call(|| effect.apply(shard)),
+            None => Err(StoreError::Corrupt(format!("journal of {:?}: unknown record", self.name))),
+        }
     }
 
     /// An optimisation that dies after its new segment is in place and before the old ones are gone leaves
@@ -111,7 +127,7 @@ impl Opening {
         }
     }
 
-    fn call<T>(&self, work: impl FnOnce() -> OperationResult<T>) -> Result<T, StoreError> {
+    pub(super) fn call<T>(&self, work: impl FnOnce() -> OperationResult<T>) -> Result<T, StoreError> {
         contain(work)
             .map_err(|panic| StoreError::Unavailable(format!("collection {:?}: {panic}", self.name)))?
             .map_err(|error| store_error(&self.name, &error))
@@ -129,7 +145,7 @@ fn ids_from(shard: &EdgeShard, offset: Option<PointId>) -> OperationResult<(Vec<
 }
 
 /// Removes a file or a directory with all in it; that it is not there is fine.
-fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove(path: &Path) -> io::Result<()> {
     let result = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match result {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

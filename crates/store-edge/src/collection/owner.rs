@@ -6,6 +6,7 @@ use std::{
     ops::ControlFlow,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, Sender},
     },
     thread,
@@ -17,6 +18,7 @@ use qdrant_client::qdrant::{
     CreateFieldIndexCollection, CreateVectorNameRequest, DeletePoints, DeleteVectorNameRequest,
     SetPayloadPoints, UpdatePointVectors, UpsertPoints,
 };
+use qdrant_edge::EdgeShard;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{effect::Effect, open::Opening};
@@ -68,9 +70,24 @@ pub(crate) type Reply = oneshot::Sender<Result<(), StoreError>>;
 
 #[derive(Debug)]
 pub(crate) enum Command {
-    Write { write: Box<Write>, reply: Reply, slot: OwnedSemaphorePermit },
+    Write {
+        write: Box<Write>,
+        reply: Reply,
+        slot: OwnedSemaphorePermit,
+    },
     Optimized(Result<bool, StoreError>),
+    Vacuum(Reply),
+    /// The shard that is to take the place of this one.
+    Copied(Result<EdgeShard, StoreError>),
     Close,
+}
+
+/// What is done on a thread of its own. The journal keeps what is written meanwhile.
+#[derive(Debug)]
+pub(crate) enum Busy {
+    Optimizing,
+    /// For those who wait for it.
+    Vacuuming(Vec<Reply>),
 }
 
 #[derive(Debug)]
@@ -91,8 +108,12 @@ pub(crate) struct Owner {
     pub(super) unoptimized: u64,
     /// Bytes written since the shard was opened.
     pub(super) logged: u64,
-    pub(super) optimizing: bool,
-    /// Changes of vector names that came during an optimisation, which would build segments without them.
+    pub(super) busy: Option<Busy>,
+    /// Who waits for the next vacuum.
+    pub(super) vacuums: Vec<Reply>,
+    /// The collection closes.
+    pub(super) stop: Arc<AtomicBool>,
+    /// Changes of vector names that came while segments are built, which would not have them.
     pub(super) put_off: VecDeque<Command>,
     /// The shard must be opened anew, not before this.
     pub(super) failed: Option<Instant>,
@@ -108,7 +129,7 @@ impl Owner {
                         if self.turn(command).is_break() {
                             return;
                         }
-                        next = if self.optimizing { None } else { self.put_off.pop_front() };
+                        next = if self.busy.is_some() { None } else { self.put_off.pop_front() };
                     }
                     self.maintain(FLUSH_AT, RENEW_AT_LAST);
                 }
@@ -133,7 +154,7 @@ impl Owner {
         let mut next = Some(first);
         while let Some(command) = next.take() {
             match command {
-                Command::Write { ref write, .. } if self.optimizing && write.changes_vector_names() => {
+                Command::Write { ref write, .. } if self.busy.is_some() && write.changes_vector_names() => {
                     self.put_off.push_back(command);
                 }
                 Command::Write { write, reply, slot } => {
@@ -141,6 +162,8 @@ impl Owner {
                     group.push((reply, outcome, slot));
                 }
                 Command::Optimized(outcome) => self.optimized(outcome),
+                Command::Vacuum(reply) => self.vacuums.push(reply),
+                Command::Copied(outcome) => self.copied(outcome),
                 Command::Close => {
                     closing = true;
                     break;
@@ -240,15 +263,21 @@ impl Owner {
     }
 
     fn maintain(&mut self, flush_at: u64, renew_at: u64) {
-        if self.revive().is_err() || self.optimizing {
+        if self.revive().is_err() || self.busy.is_some() {
             return;
+        }
+        if !self.vacuums.is_empty() {
+            self.vacuum();
+            if self.busy.is_some() {
+                return;
+            }
         }
         if self.journal.len() >= flush_at {
             self.flush();
         }
         if self.logged >= renew_at {
             self.flush();
-            self.reopen();
+            self.reopen(|| Ok(()));
         }
         if self.unoptimized >= self.optimize_after && self.unoptimized >= self.share_worth_optimizing() {
             self.optimize();
@@ -303,7 +332,7 @@ impl Owner {
             });
         match spawned {
             Ok(_) => {
-                self.optimizing = true;
+                self.busy = Some(Busy::Optimizing);
                 self.unoptimized = 0;
             }
             Err(error) => tracing::warn!(collection = self.opening.name, %error, "cannot start indexing"),
@@ -311,7 +340,7 @@ impl Owner {
     }
 
     fn optimized(&mut self, outcome: Result<bool, StoreError>) {
-        self.optimizing = false;
+        self.busy = None;
         match outcome {
             Ok(changed) => tracing::debug!(collection = self.opening.name, changed, "indexed"),
             Err(error) => tracing::warn!(collection = self.opening.name, %error, "indexing failed"),
@@ -335,8 +364,8 @@ impl Owner {
             self.fail(&"the engine panicked");
         }
         let Some(not_before) = self.failed else { return Ok(()) };
-        if Instant::now() >= not_before && !self.optimizing {
-            self.reopen();
+        if Instant::now() >= not_before && self.busy.is_none() {
+            self.reopen(|| Ok(()));
         }
         match self.failed {
             None => Ok(()),
@@ -347,10 +376,12 @@ impl Owner {
         }
     }
 
-    fn reopen(&mut self) {
+    /// Does `between` while no shard is open.
+    pub(super) fn reopen(&mut self, between: impl FnOnce() -> Result<(), StoreError>) {
         let indexes = self.description.lock().unwrap_or_else(PoisonError::into_inner).indexes.clone();
         let mut journal = None;
         let outcome = self.engine.replace(|| {
+            between()?;
             let (shard, opened) = self.opening.open(&indexes)?;
             journal = Some(opened);
             Ok(shard)
@@ -371,11 +402,14 @@ impl Owner {
 
     /// Everything acknowledged is durable already; this makes the next start quick.
     fn close(&mut self) {
+        self.stop.store(true, Ordering::Release);
         let deadline = Instant::now() + OPTIMIZE_GRACE;
-        while self.optimizing {
+        while self.busy.is_some() {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.inbox.recv_timeout(left) {
                 Ok(Command::Optimized(outcome)) => self.optimized(outcome),
+                // What it made is thrown away when the collection is opened again.
+                Ok(Command::Copied(_)) => self.busy = None,
                 // Dropping the reply tells the caller.
                 Ok(_) => {}
                 Err(_) => {
