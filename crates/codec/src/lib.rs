@@ -4,10 +4,14 @@
 //!
 //! `x_to_proto` cannot fail; `x_from_proto` names every field that is wrong.
 
+mod archived;
 mod change;
+mod compaction;
 mod enums;
 mod evaluation;
 mod event;
+mod evidence;
+mod forgetting;
 mod memory;
 mod receipt;
 mod record;
@@ -18,23 +22,30 @@ mod time;
 mod trajectory;
 
 pub use change::{changes_from_proto, changes_to_proto};
+pub use compaction::{
+    compaction_run_to_proto, compaction_task_from_proto, compaction_task_to_proto, policy_from_proto,
+    policy_to_proto,
+};
 pub use enums::{
     action_type_from_proto, action_type_to_proto, fact_status_from_proto, fact_status_to_proto,
     fact_type_from_proto, fact_type_to_proto, feedback_verdict_from_proto, feedback_verdict_to_proto,
     memory_kind_from_proto, memory_kind_to_proto, outcome_status_from_proto, outcome_status_to_proto,
-    step_label_from_proto, step_label_to_proto,
+    review_decision_from_proto, review_decision_to_proto, stage_from_proto, stage_to_proto, step_label_from_proto,
+    step_label_to_proto,
 };
 pub use evaluation::{
     evaluation_from_proto, evaluation_record_from_proto, evaluation_record_to_proto, evaluation_to_proto,
 };
 pub use event::{event_from_proto, event_to_proto, task_completed_from_proto, task_started_from_proto};
+pub use evidence::{evidence_from_proto, evidence_to_proto, review_from_proto, review_to_proto};
+pub use forgetting::{forgetting_to_proto, subject_from_proto, subject_to_proto};
 pub use memory::{
     attachment_from_proto, attachment_to_proto, experience_from_proto, experience_to_proto, fact_from_proto,
     fact_to_proto, failure_pattern_from_proto, failure_pattern_to_proto, lesson_from_proto, lesson_to_proto,
-    memory_from_proto, memory_to_proto, step_memory_from_proto, step_memory_to_proto,
+    memory_from_proto, memory_to_proto, revision_to_proto, step_memory_from_proto, step_memory_to_proto,
 };
 pub use receipt::{
-    arm_to_proto, evidence_from_proto, evidence_to_proto, factors_to_proto, feedback_from_proto,
+    arm_to_proto, factors_to_proto, feedback_from_proto,
     feedback_to_proto, receipt_from_proto, receipt_to_proto,
 };
 pub use record::{Record, RecordBody, record_from_proto, record_to_proto};

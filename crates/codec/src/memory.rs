@@ -1,7 +1,7 @@
 use hindsight_proto::common::v1::{self as pb, memory::Kind};
 use hindsight_types::{
-    Attachment, Experience, Fact, FailurePattern, Invalid, Lesson, Memory, MemoryId, SessionId, StepMemory,
-    TaskType, TenantId, TraceId,
+    Attachment, Experience, Fact, FactStatus, FailurePattern, Frequency, Invalid, Lesson, Memory, MemoryId, Revision,
+    SessionId, StepMemory, TaskType, TenantId, TraceId,
 };
 
 use crate::{
@@ -54,6 +54,9 @@ pub fn fact_to_proto(m: &Fact) -> pb::Fact {
         original: m.original.clone(),
         r#type: fact_type_to_proto(m.fact_type),
         attachments: m.attachments.iter().map(attachment_to_proto).collect(),
+        resolved_at: m.resolved_at.map(time_to_proto),
+        superseded_by: text(m.superseded_by.as_ref()),
+        revision: m.revision.as_ref().map(revision_to_proto),
     }
 }
 
@@ -63,6 +66,13 @@ pub fn fact_from_proto(tenant: &TenantId, m: pb::Fact) -> Result<Fact, Invalid> 
         return Err(Invalid::new("scope.level", "must be USER for a fact"));
     }
     let occurred_at = time_from_proto("occurred_at", m.occurred_at)?;
+    let retained_at = time_or("retained_at", m.retained_at, occurred_at)?;
+    let status = fact_status_from_proto(m.status)?;
+    // Facts that were settled before the time of it was kept: when they arrived.
+    let resolved_at = match status {
+        FactStatus::Resolved => Some(time_or("resolved_at", m.resolved_at, retained_at)?),
+        FactStatus::Open | FactStatus::Obsolete => None,
+    };
     Ok(Fact {
         id: MemoryId::parse(&m.memory_id)?,
         scope,
@@ -77,12 +87,40 @@ pub fn fact_from_proto(tenant: &TenantId, m: pb::Fact) -> Result<Fact, Invalid> 
         fact_type: fact_type_from_proto(m.r#type)?,
         entities: m.entities,
         attachments: m.attachments.into_iter().map(attachment_from_proto).collect(),
-        status: fact_status_from_proto(m.status)?,
+        status,
         confidence: m.confidence,
         occurred_at,
-        retained_at: time_or("retained_at", m.retained_at, occurred_at)?,
+        retained_at,
         expires_at: optional_time_from_proto("expires_at", m.expires_at)?,
+        resolved_at,
+        superseded_by: optional(m.superseded_by, |id| {
+            MemoryId::parse(&id).map_err(|e| Invalid::new("superseded_by", e.fields[0].problem.clone()))
+        })?,
+        revision: revision_from_proto(m.revision)?,
     })
+}
+
+pub fn revision_to_proto(r: &Revision) -> pb::Revision {
+    pb::Revision {
+        cause: revision_cause_to_proto(r.cause),
+        by: r.by.clone(),
+        reason: r.reason.clone(),
+        at: Some(time_to_proto(r.at)),
+        request_id: r.request_id.clone(),
+    }
+}
+
+fn revision_from_proto(r: Option<pb::Revision>) -> Result<Option<Revision>, Invalid> {
+    let revision = |r: pb::Revision| {
+        Ok::<_, Invalid>(Revision {
+            at: time_from_proto("at", r.at)?,
+            cause: revision_cause_from_proto(r.cause)?,
+            by: r.by,
+            reason: r.reason,
+            request_id: r.request_id,
+        })
+    };
+    r.map(revision).transpose().map_err(|e| e.within("revision"))
 }
 
 pub fn attachment_to_proto(a: &Attachment) -> pb::Attachment {
@@ -99,6 +137,8 @@ pub fn experience_to_proto(m: &Experience) -> pb::Experience {
         trajectory: Some(trajectory_to_proto(&m.trajectory)),
         evaluation: Some(evaluation_to_proto(&m.evaluation)),
         entities: m.entities.clone(),
+        supported: m.supported,
+        refuted: m.refuted,
     }
 }
 
@@ -111,6 +151,8 @@ pub fn experience_from_proto(tenant: &TenantId, m: pb::Experience) -> Result<Exp
         trajectory: trajectory_from_proto(tenant, t, ended_at).map_err(|e| e.within("trajectory"))?,
         evaluation: evaluation_from_proto(e).map_err(|e| e.within("evaluation"))?,
         entities: m.entities,
+        supported: m.supported,
+        refuted: m.refuted,
     })
 }
 
@@ -133,6 +175,8 @@ pub fn lesson_to_proto(m: &Lesson) -> pb::Lesson {
         refuted: m.refuted,
         created_at: Some(time_to_proto(m.created_at)),
         last_supported_at: Some(time_to_proto(m.last_supported_at)),
+        key: m.key.clone(),
+        revision: m.revision.as_ref().map(revision_to_proto),
     }
 }
 
@@ -155,6 +199,8 @@ pub fn lesson_from_proto(tenant: &TenantId, m: pb::Lesson) -> Result<Lesson, Inv
         refuted: m.refuted,
         created_at: time_from_proto("created_at", m.created_at)?,
         last_supported_at: time_from_proto("last_supported_at", m.last_supported_at)?,
+        key: m.key,
+        revision: revision_from_proto(m.revision)?,
     })
 }
 
@@ -181,6 +227,13 @@ pub fn failure_pattern_to_proto(m: &FailurePattern) -> pb::FailurePattern {
         sources: m.sources.iter().map(ToString::to_string).collect(),
         first_seen: Some(time_to_proto(m.first_seen)),
         last_seen: Some(time_to_proto(m.last_seen)),
+        frequency: m.frequency.map(|f| pb::FailureFrequency {
+            counted_at: Some(time_to_proto(f.counted_at)),
+            week: f.week,
+            month: f.month,
+        }),
+        supported: m.supported,
+        refuted: m.refuted,
     }
 }
 
@@ -199,9 +252,17 @@ pub fn failure_pattern_from_proto(
         suggestion: m.suggestion,
         environment: environment_from_proto(m.environment),
         sources: traces_from_proto(m.sources)?,
+        supported: m.supported,
+        refuted: m.refuted,
         first_seen: time_from_proto("first_seen", m.first_seen)?,
         last_seen: time_from_proto("last_seen", m.last_seen)?,
+        frequency: m.frequency.map(frequency_from_proto).transpose()?,
     })
+}
+
+fn frequency_from_proto(f: pb::FailureFrequency) -> Result<Frequency, Invalid> {
+    let counted_at = time_from_proto("frequency.counted_at", f.counted_at)?;
+    Ok(Frequency { counted_at, week: f.week, month: f.month })
 }
 
 pub fn step_memory_to_proto(m: &StepMemory) -> pb::StepMemory {

@@ -1,44 +1,24 @@
-use hindsight_proto::storage::v1::{OpenTask as PbOpenTask, Record as PbRecord, record::Body};
-use hindsight_types::{
-    EvaluationRecord, Event, Evidence, Feedback, FormerVerdicts, Invalid, Memory, OpenTask, Receipt,
-    Reevaluation, Scope, TenantId, TraceId,
-};
+use hindsight_proto::storage::v1::{
+    MemoryVersion as PbMemoryVersion, OpenTask as PbOpenTask, Record as PbRecord, record::Body};
+pub use hindsight_types::RecordBody;
+use hindsight_types::{Invalid, MemoryVersion, OpenTask, Scope, TenantId, TraceId};
 
 use crate::{
+    archived::{archived_from_proto, archived_to_proto},
+    compaction::{run_record_from_proto, run_record_to_proto},
+    forgetting::{
+        forgetting_record_from_proto, forgetting_record_to_proto, forgotten_from_proto, forgotten_to_proto,
+    },
     reevaluation::{former_from_proto, former_to_proto, job_from_proto, job_to_proto},
     *,
 };
-
-/// What is stored, whole.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RecordBody {
-    Event(Event),
-    Memory(Memory),
-    Evaluation(EvaluationRecord),
-    Receipt(Receipt),
-    Evidence(Evidence),
-    OpenTask(OpenTask),
-    FormerVerdicts(FormerVerdicts),
-    Reevaluation(Reevaluation),
-    Feedback(Feedback),
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record(pub RecordBody);
 
 impl Record {
     pub fn scope(&self) -> &Scope {
-        match &self.0 {
-            RecordBody::Event(e) => &e.scope,
-            RecordBody::Memory(m) => m.scope(),
-            RecordBody::Evaluation(r) => &r.scope,
-            RecordBody::Receipt(r) => &r.scope,
-            RecordBody::Evidence(e) => &e.scope,
-            RecordBody::OpenTask(t) => &t.scope,
-            RecordBody::FormerVerdicts(f) => &f.scope,
-            RecordBody::Reevaluation(r) => &r.scope,
-            RecordBody::Feedback(f) => &f.scope,
-        }
+        self.0.scope()
     }
 }
 
@@ -59,6 +39,15 @@ pub fn record_to_proto(r: &Record) -> PbRecord {
             RecordBody::FormerVerdicts(f) => Body::FormerVerdicts(former_to_proto(f)),
             RecordBody::Reevaluation(r) => Body::Reevaluation(job_to_proto(r)),
             RecordBody::Feedback(f) => Body::Feedback(feedback_to_proto(f)),
+            RecordBody::Review(r) => Body::Review(review_to_proto(r)),
+            RecordBody::Version(v) => {
+                Body::MemoryVersion(PbMemoryVersion { memory: Some(memory_to_proto(&v.0)) })
+            }
+            RecordBody::CompactionRun(r) => Body::CompactionRun(run_record_to_proto(r)),
+            RecordBody::CompactionTask(t) => Body::CompactionTask(compaction_task_to_proto(t)),
+            RecordBody::Forgotten(f) => Body::Forgotten(forgotten_to_proto(f)),
+            RecordBody::Forgetting(f) => Body::Forgetting(forgetting_record_to_proto(f)),
+            RecordBody::Archived(a) => Body::Archived(archived_to_proto(a)),
         }),
     }
 }
@@ -81,6 +70,18 @@ pub fn record_from_proto(r: PbRecord) -> Result<Record, Invalid> {
         }
         Body::Feedback(x) => {
             RecordBody::Feedback(feedback_from_proto(scope_from_proto(&tenant, r.scope)?, x)?)
+        }
+        Body::CompactionRun(x) => RecordBody::CompactionRun(run_record_from_proto(tenant, x)?),
+        Body::CompactionTask(x) => RecordBody::CompactionTask(compaction_task_from_proto(&tenant, x)?),
+        Body::Forgotten(x) => RecordBody::Forgotten(forgotten_from_proto(tenant, x)?),
+        Body::Forgetting(x) => {
+            RecordBody::Forgetting(Box::new(forgetting_record_from_proto(&tenant, x)?))
+        }
+        Body::Archived(x) => RecordBody::Archived(Box::new(archived_from_proto(&tenant, x)?)),
+        Body::Review(x) => RecordBody::Review(review_from_proto(&tenant, x)?),
+        Body::MemoryVersion(x) => {
+            let memory = x.memory.ok_or_else(|| Invalid::new("memory", "is required"))?;
+            RecordBody::Version(MemoryVersion(memory_from_proto(&tenant, memory)?))
         }
         Body::OpenTask(x) => RecordBody::OpenTask(OpenTask {
             trace_id: TraceId::new(x.trace_id)?,

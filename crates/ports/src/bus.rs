@@ -11,15 +11,18 @@ pub enum Queue {
     Ingest,
     /// Completed tasks waiting to be judged; the message names the trace, it does not carry it.
     Evaluate,
+    /// Pieces of upkeep; the message names memories, it carries none.
+    Compact,
 }
 
 impl Queue {
-    pub const ALL: [Self; 2] = [Self::Ingest, Self::Evaluate];
+    pub const ALL: [Self; 3] = [Self::Ingest, Self::Evaluate, Self::Compact];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Ingest => "hindsight.ingest",
             Self::Evaluate => "hindsight.evaluate",
+            Self::Compact => "hindsight.compact",
         }
     }
 }

@@ -13,6 +13,7 @@ macro_rules! package {
 
 package!(collector);
 package!(common);
+package!(compactor);
 package!(evaluator);
 package!(event);
 package!(memory);

@@ -117,6 +117,8 @@ pub(crate) fn experience(trace: &str, task: &str, status: OutcomeStatus) -> Expe
             judging: Default::default(),
         },
         entities: vec![],
+        supported: 0,
+        refuted: 0,
     }
 }
 
@@ -124,6 +126,7 @@ pub(crate) fn lesson(key: &str, situation: &str, advice: &str, stage: Stage) -> 
     Lesson {
         id: MemoryId::lesson(&scope().tenant, "tenant", key),
         scope: scope(),
+        key: key.to_owned(),
         situation: situation.to_owned(),
         advice: advice.to_owned(),
         applicability: String::new(),
@@ -139,6 +142,7 @@ pub(crate) fn lesson(key: &str, situation: &str, advice: &str, stage: Stage) -> 
         refuted: 0,
         created_at: day(90),
         last_supported_at: day(99),
+        revision: None,
     }
 }
 
@@ -154,8 +158,11 @@ pub(crate) fn pattern(signature: &str) -> FailurePattern {
         suggestion: "list the tags before pulling".to_owned(),
         environment: Environment::default(),
         sources: vec![TraceId::new("t-9").unwrap()],
+        supported: 0,
+        refuted: 0,
         first_seen: day(50),
         last_seen: day(99),
+        frequency: None,
     }
 }
 

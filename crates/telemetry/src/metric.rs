@@ -145,6 +145,10 @@ metrics! {
     ModelVerdicts = "hindsight_model_verdicts_total", Counter, [Result], "Runs the model was asked to judge, by what came of it: ok, error, timeout.";
     ModelRepairs = "hindsight_model_repairs_total", Counter, [], "Answers of the model that could not be used and were asked for again.";
     Reevaluated = "hindsight_reevaluated_total", Counter, [Result], "Runs judged again on request, or not: judged, failed.";
+    Evidence = "hindsight_evidence_total", Counter, [Kind, Result], "What judged runs said of memories, by their kind: supported, refuted, ignored.";
+    CompactionRuns = "hindsight_compaction_runs_total", Counter, [Kind, Result], "Runs of upkeep that ended, by policy: done, failed.";
+    CompactionTasks = "hindsight_compaction_tasks_total", Counter, [Kind, Result], "Pieces of upkeep, by what was to be done: done, skipped, failed.";
+    EventsExpired = "hindsight_events_expired_total", Counter, [], "Raw events deleted for their age.";
     Recalls = "hindsight_recalls_total", Counter, [Result, Degraded], "Recalls answered: with memories (hit) or without (empty), and whether something was not searched.";
     RecallCacheLookups = "hindsight_recall_cache_lookups_total", Counter, [Cache, Result], "What recalls looked for in memory: found (hit), not there (miss), not relied on because changes are not heard (bypass).";
     RecallCacheEvictions = "hindsight_recall_cache_evictions_total", Counter, [Cache], "Entries that made room for others.";

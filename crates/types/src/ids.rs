@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{Invalid, limits};
+use crate::{Invalid, Timestamp, limits};
 
 /// Namespace of every UUIDv5 that Hindsight derives: UUIDv5(DNS, "hindsight").
 const NAMESPACE: Uuid = Uuid::from_u128(0x7d6b_8a42_9f0e_5c1b_8d37_4e5a_6f2c_9b10);
@@ -180,9 +180,10 @@ impl ForgettingId {
         Self(derive("forgetting", &[tenant.as_str(), request_id]))
     }
 
-    /// Of a run that was found to be of a forgotten user only when its events arrived.
-    pub fn of_run(tenant: &TenantId, trace: &TraceId, at: &str) -> Self {
-        Self(derive("forgetting of a run", &[tenant.as_str(), trace.as_str(), at]))
+    /// Of what arrived of a forgotten subject. `cause` tells one arrival from another.
+    pub fn of_late(tenant: &TenantId, subject: &crate::Subject, at: Timestamp, cause: &str) -> Self {
+        let (key, at) = (subject.key().to_string(), at.to_string());
+        Self(derive("late", &[tenant.as_str(), &key, &at, cause]))
     }
 }
 

@@ -35,22 +35,24 @@ pub use evaluation::{
 };
 pub use event::{Event, EventBody, OpenTask, TaskCompleted, TaskStarted};
 pub use evidence::{
-    Evidence, EvidenceOrigin, EvidencePolicies, EvidencePolicy, Exposure, Gate, Review, ReviewDecision, Verdict,
+    Evidence, EvidenceOrigin, EvidencePolicies, EvidencePolicy, Exposure, Gate, Review, ReviewDecision,
+    Verdict,
 };
 pub use fact::{Attachment, Fact, FactStatus, FactType};
 pub use forgetting::{
-    Batch, FilesSearched, Forgetting, ForgettingPreview, ForgettingState, Forgotten, Gap, Proof, Rederivation, Subject,
+    Batch, FilesSearched, Forgetting, ForgettingPreview, ForgettingState, Forgotten, Gap, Proof,
+    Rederivation, Subject,
 };
 pub use ids::{
-    AgentId, CompactionRunId, CompactionTaskId, EventId, EvidenceId, ForgettingId, MemoryId, ReceiptId, ReevaluationId, ReviewId,
-    SessionId, TaskType, TenantId, TraceId, UserId,
+    AgentId, CompactionRunId, CompactionTaskId, EventId, EvidenceId, ForgettingId, MemoryId, ReceiptId,
+    ReevaluationId, ReviewId, SessionId, TaskType, TenantId, TraceId, UserId,
 };
 pub use memory::{Experience, FailurePattern, Frequency, Lesson, Memory, MemoryKind, Stage, StepMemory};
 pub use outcome::{EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus};
 pub use period::Period;
 pub use receipt::{
-    ArmReport, Asked, Feedback, FeedbackVerdict, Funnel, RecalledItem, Receipt, ScoreFactors, SimilarityParts,
-    Withheld, WithheldReason,
+    ArmReport, Asked, Feedback, FeedbackVerdict, Funnel, RecalledItem, Receipt, ScoreFactors,
+    SimilarityParts, Withheld, WithheldReason,
 };
 pub use record::RecordBody;
 pub use reevaluation::{

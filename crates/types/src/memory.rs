@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Decision, Environment, Evaluation, Fact, MemoryId, OutcomeStatus, Scope, StepLabel, TaskType, Timestamp,
-    TraceId, Trajectory,
+    Decision, Environment, Evaluation, Fact, MemoryId, OutcomeStatus, Revision, Scope, StepLabel, TaskType,
+    Timestamp, TraceId, Trajectory,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,6 +46,10 @@ pub struct Experience {
     pub trajectory: Trajectory,
     pub evaluation: Evaluation,
     pub entities: Vec<String>,
+    /// Later runs that it helped, by the ledger.
+    pub supported: u32,
+    /// Later runs that it misled, by the ledger.
+    pub refuted: u32,
 }
 
 /// Situation → advice, with the basis of the decision.
@@ -53,6 +57,8 @@ pub struct Experience {
 pub struct Lesson {
     pub id: MemoryId,
     pub scope: Scope,
+    /// What makes it the same lesson when it is learned again. Empty in lessons written before it was kept.
+    pub key: String,
     pub situation: String,
     pub advice: String,
     /// Where it holds and where it may not, in words.
@@ -70,6 +76,8 @@ pub struct Lesson {
     pub refuted: u32,
     pub created_at: Timestamp,
     pub last_supported_at: Timestamp,
+    /// The last change of what it says. `None`: it is as it was learned.
+    pub revision: Option<Revision>,
 }
 
 /// What fails, why, and what to do instead.
@@ -90,8 +98,24 @@ pub struct FailurePattern {
     pub environment: Environment,
     /// Runs in which it was seen; the count is their number, never an increment.
     pub sources: Vec<TraceId>,
+    /// Runs that its suggestion helped, by the ledger.
+    pub supported: u32,
+    /// Runs that its suggestion misled, by the ledger.
+    pub refuted: u32,
     pub first_seen: Timestamp,
     pub last_seen: Timestamp,
+    /// How often it was seen lately. `None`: not counted yet.
+    pub frequency: Option<Frequency>,
+}
+
+/// How many of the sources of a failure pattern are of late, when they were counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Frequency {
+    pub counted_at: Timestamp,
+    /// Runs that ended in the 7 days before.
+    pub week: u32,
+    /// In the 30 days before.
+    pub month: u32,
 }
 
 /// One judged step, searchable on its own.

@@ -101,8 +101,11 @@ fn pattern(t: &Trajectory, e: &Episode<'_>, now: Timestamp) -> FailurePattern {
         suggestion: suggestion(e, Wording::of(t)),
         environment: t.environment.clone(),
         sources: vec![t.trace_id.clone()],
+        supported: 0,
+        refuted: 0,
         first_seen: seen_at,
         last_seen: seen_at,
+        frequency: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hindsight_types::{
     ActionType, Decision, Environment, Evaluation, EvaluationRecord, EvaluationState, Event, EventBody,
-    EventId, Evidence, EvidenceId, Experience, Exposure, Fact, FailurePattern, Judging, Lesson, Memory,
+    EventId, Evidence, EvidenceId, EvidenceOrigin, Experience, Exposure, Fact, FailurePattern, Judging, Lesson, Memory,
     MemoryId, Outcome, OutcomeStatus, Receipt, ReceiptId, Scope, Stage, Step, StepEvaluation, StepLabel,
     StepMemory, StepStatus, TaskCompleted, TaskStarted, TenantId, Timestamp, TraceId, Trajectory, UserId,
     Verdict, Visibility,
@@ -170,6 +170,8 @@ pub fn experience(scope: &Scope, trace: &TraceId, ended: i64) -> Memory {
         trajectory,
         evaluation,
         entities: vec!["db-0".to_owned()],
+        supported: 0,
+        refuted: 0,
     }))
 }
 
@@ -200,8 +202,11 @@ pub fn failure_pattern(scope: &Scope, action: &str, traces: &[&str], seen: i64) 
         suggestion: "delete old images first; 先清理旧镜像".to_owned(),
         environment: environment(),
         sources: traces.iter().map(|t| trace(t)).collect(),
+        supported: 0,
+        refuted: 0,
         first_seen: time(seen),
         last_seen: time(seen),
+        frequency: None,
     }
 }
 
@@ -210,6 +215,7 @@ pub fn lesson(scope: &Scope, key: &str, traces: &[&str], created: i64) -> Lesson
     Lesson {
         id: MemoryId::lesson(&scope.tenant, &scope.visibility.keyword(), key),
         scope: scope.clone(),
+        key: key.to_owned(),
         situation: format!("{key}: a container restarts over and over"),
         advice: "read its last log lines before restarting it; 先看日志".to_owned(),
         applicability: "where containers are watched by docker".to_owned(),
@@ -229,6 +235,7 @@ pub fn lesson(scope: &Scope, key: &str, traces: &[&str], created: i64) -> Lesson
         refuted: 0,
         created_at: time(created),
         last_supported_at: time(created),
+        revision: None,
     }
 }
 
@@ -286,7 +293,9 @@ pub fn evidence(scope: &Scope, memory: MemoryId, trace: &TraceId, verdict: Verdi
         trace_id: trace.clone(),
         verdict,
         exposure: Exposure::Injected,
+        origin: EvidenceOrigin::Credited,
         outcome: OutcomeStatus::Success,
+        outcome_from: None,
         steps: 3,
         tokens: 100,
         at: time(at),

@@ -95,6 +95,7 @@ pub(crate) fn lesson(key: u8, situation: &str, advice: &str, stage: Stage) -> Le
     Lesson {
         id: MemoryId::lesson(&tenant(), "tenant", &key.to_string()),
         scope: shared(),
+        key: key.to_string(),
         situation: situation.to_owned(),
         advice: advice.to_owned(),
         applicability: String::new(),
@@ -110,6 +111,7 @@ pub(crate) fn lesson(key: u8, situation: &str, advice: &str, stage: Stage) -> Le
         refuted: 0,
         created_at: at(60),
         last_supported_at: at(i64::from(key)),
+        revision: None,
     }
 }
 
@@ -136,8 +138,11 @@ pub(crate) fn pattern(key: u8, text: &str) -> FailurePattern {
         suggestion: text.to_owned(),
         environment: Environment::default(),
         sources: vec![TraceId::new("t-9").unwrap()],
+        supported: 0,
+        refuted: 0,
         first_seen: at(90),
         last_seen: at(i64::from(key)),
+        frequency: None,
     }
 }
 
@@ -198,6 +203,8 @@ pub(crate) fn experience(key: u8, task: &str, labels: &[StepLabel], outcome: Out
             judging: Judging::default(),
         },
         entities: vec![],
+        supported: 0,
+        refuted: 0,
     }
 }
 
