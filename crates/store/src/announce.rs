@@ -1,7 +1,12 @@
 //! Whoever keeps copies of memories is told when they are out of date.
 
+mod archive;
+mod around;
+mod forget;
+mod history;
 mod pending;
 mod store;
+mod transfer;
 
 use std::{
     any::Any,
@@ -21,8 +26,8 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
+pub use around::Announced;
 use pending::Pending;
-pub use store::Announced;
 
 /// Longest that a write waits until its change is told.
 const PATIENCE: Duration = Duration::from_millis(250);

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use hindsight_types::MemoryKind;
 use qdrant_client::qdrant::{
-    CreateCollection, CreateFieldIndexCollection, Distance, FieldType, IntegerIndexParams,
+    CreateCollection, CreateFieldIndexCollection, Distance, FieldType, HnswConfigDiff, IntegerIndexParams,
     KeywordIndexParams, Modifier, PayloadIndexParams, SparseVectorConfig, SparseVectorParams, VectorParams,
     VectorParamsMap, VectorsConfig, payload_index_params::IndexParams, vectors_config,
 };
@@ -27,6 +27,12 @@ pub(crate) enum Collection {
     Receipts,
     Evidence,
     OpenTasks,
+    Compactions,
+    /// Memories that are not searched any more.
+    Archive,
+    Versions,
+    /// What was forgotten, and how that went.
+    Forgettings,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +44,7 @@ enum Index {
 }
 
 impl Collection {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Events,
         Self::Trajectories,
         Self::Steps,
@@ -49,6 +55,10 @@ impl Collection {
         Self::Receipts,
         Self::Evidence,
         Self::OpenTasks,
+        Self::Compactions,
+        Self::Archive,
+        Self::Versions,
+        Self::Forgettings,
     ];
 
     pub(crate) fn of(kind: MemoryKind) -> Self {
@@ -73,12 +83,24 @@ impl Collection {
             Self::Receipts => "receipts",
             Self::Evidence => "evidence",
             Self::OpenTasks => "open_tasks",
+            Self::Compactions => "compactions",
+            Self::Archive => "archive",
+            Self::Versions => "versions",
+            Self::Forgettings => "forgettings",
         }
     }
 
-    /// Whether its points are found by similarity.
+    /// Whether its points have vectors.
     pub(crate) fn has_vectors(self) -> bool {
-        !matches!(self, Self::Events | Self::Evaluations | Self::Receipts | Self::Evidence | Self::OpenTasks)
+        self.is_searched() || self == Self::Archive
+    }
+
+    /// Whether its points are found by similarity.
+    fn is_searched(self) -> bool {
+        matches!(
+            self,
+            Self::Trajectories | Self::Steps | Self::FailurePatterns | Self::Lessons | Self::Facts
+        )
     }
 
     pub(crate) fn with_vectors() -> impl Iterator<Item = Self> {
@@ -100,6 +122,11 @@ impl Collection {
         matches!(self, Self::FailurePatterns | Self::Lessons)
     }
 
+    /// Whether its records carry what the ledger counts of them.
+    pub(crate) fn is_counted(self) -> bool {
+        matches!(self, Self::FailurePatterns | Self::Lessons | Self::Trajectories)
+    }
+
     /// The time by which it is listed, newest first.
     pub(crate) fn time_field(self) -> &'static str {
         match self {
@@ -109,8 +136,11 @@ impl Collection {
             Self::Lessons => field::CREATED_AT,
             Self::Facts => field::OCCURRED_AT,
             Self::Evaluations => field::UPDATED_AT,
-            Self::Receipts | Self::Evidence => field::AT,
+            Self::Receipts | Self::Evidence | Self::Versions | Self::Compactions | Self::Forgettings => {
+                field::AT
+            },
             Self::OpenTasks => field::TOUCHED_AT,
+            Self::Archive => field::ARCHIVED_AT,
         }
     }
 
@@ -118,18 +148,23 @@ impl Collection {
     fn own_indexes(self) -> &'static [(&'static str, Index)] {
         use Index::{Bool, Integer, Keyword};
         match self {
-            Self::Events => {
-                &[(field::TRACE_ID, Keyword), (field::SESSION, Keyword), (field::STEP_INDEX, Integer)]
-            }
+            Self::Events => &[
+                (field::TRACE_ID, Keyword),
+                (field::SESSION, Keyword),
+                (field::USER, Keyword),
+                (field::STEP_INDEX, Integer),
+            ],
             Self::Trajectories => &[
                 (field::TRACE_ID, Keyword),
                 (field::USER, Keyword),
                 (field::AGENT, Keyword),
                 (field::TASK_TYPE, Keyword),
+                (field::GOAL, Keyword),
                 (field::ENVIRONMENT, Keyword),
                 (field::OUTCOME, Keyword),
                 (field::WORTH_REFERENCE, Bool),
                 (field::ENTITIES, Keyword),
+                (field::REVISION, Integer),
             ],
             Self::Steps => &[
                 (field::TRACE_ID, Keyword),
@@ -138,13 +173,17 @@ impl Collection {
                 (field::ACTION_NAME, Keyword),
                 (field::OUTCOME, Keyword),
             ],
-            Self::FailurePatterns => {
-                &[(field::ACTION_NAME, Keyword), (field::ENVIRONMENT, Keyword), (field::REVISION, Integer)]
-            }
+            Self::FailurePatterns => &[
+                (field::ACTION_NAME, Keyword),
+                (field::ENVIRONMENT, Keyword),
+                (field::SOURCES, Keyword),
+                (field::REVISION, Integer),
+            ],
             Self::Lessons => &[
                 (field::USER, Keyword),
                 (field::TASK_TYPE, Keyword),
                 (field::STAGE, Keyword),
+                (field::SOURCES, Keyword),
                 (field::ENVIRONMENT, Keyword),
                 (field::ENTITIES, Keyword),
                 (field::REVISION, Integer),
@@ -162,11 +201,37 @@ impl Collection {
             Self::Evaluations => {
                 &[(field::TRACE_ID, Keyword), (field::STATE, Keyword), (field::JUDGE, Keyword)]
             }
-            Self::Receipts | Self::OpenTasks => &[],
-            Self::Evidence => {
-                &[(field::MEMORY_ID, Keyword), (field::TRACE_ID, Keyword), (field::VERDICT, Keyword)]
-            }
+            Self::Archive => &[
+                (field::TRACE_ID, Keyword),
+                (field::USER, Keyword),
+                (field::KIND, Keyword),
+                (field::STATE, Keyword),
+                (field::INSTEAD, Keyword),
+                (field::SOURCES, Keyword),
+            ],
+            Self::Receipts => &[(field::INJECTED, Keyword), (field::MEMORY_ID, Keyword)],
+            Self::Forgettings => &[(field::REVISION, Integer)],
+            Self::OpenTasks => &[],
+            Self::Compactions => &[
+                (field::POLICY, Keyword),
+                (field::RUN_ID, Keyword),
+                (field::STATE, Keyword),
+                (field::REVISION, Integer),
+            ],
+            Self::Versions => &[(field::MEMORY_ID, Keyword), (field::REQUEST_ID, Keyword)],
+            Self::Evidence => &[
+                (field::MEMORY_ID, Keyword),
+                (field::TRACE_ID, Keyword),
+                (field::VERDICT, Keyword),
+                (field::DECISION, Keyword),
+                (field::REVISION, Integer),
+            ],
         }
+    }
+
+    /// Whether its records can be told apart by this field.
+    pub(crate) fn has_index(self, field: &str) -> bool {
+        self.own_indexes().iter().any(|(own, _)| *own == field)
     }
 
     /// `name` is the collection's full name, `vectors` its dense vectors if it has any.
@@ -181,9 +246,14 @@ impl Collection {
                 ..Default::default()
             };
             dense.insert(vectors.name.clone(), params);
+        }
+        if self.is_searched() {
             let params = SparseVectorParams { modifier: Some(Modifier::Idf as i32), index: None };
             request.sparse_vectors_config =
                 Some(SparseVectorConfig { map: HashMap::from([(BM25.to_owned(), params)]) });
+        }
+        if self == Self::Archive {
+            cold(&mut request, &mut dense);
         }
         request.vectors_config = Some(VectorsConfig {
             config: Some(vectors_config::Config::ParamsMap(VectorParamsMap { map: dense })),
@@ -199,6 +269,17 @@ impl Collection {
         ];
         let own = self.own_indexes().iter().map(|(field, index)| index_request(name, field, *index));
         common.into_iter().chain(own).collect()
+    }
+}
+
+/// Keeps everything on disk and builds no index for similarity. `on_disk` is deprecated in the newest protocol, but
+/// what replaces it is unknown to servers before 1.18, which would ignore it.
+#[allow(deprecated)]
+fn cold(request: &mut CreateCollection, dense: &mut HashMap<String, VectorParams>) {
+    request.on_disk_payload = Some(true);
+    request.hnsw_config = Some(HnswConfigDiff { m: Some(0), ..Default::default() });
+    for params in dense.values_mut() {
+        params.on_disk = Some(true);
     }
 }
 

@@ -14,13 +14,25 @@ pub(crate) const UNENCODED: &str = "unencoded";
 
 pub(crate) const ACTION_NAME: &str = "action_name";
 pub(crate) const AGENT: &str = "agent";
+pub(crate) const DECISION: &str = "decision";
 pub(crate) const ENTITIES: &str = "entities";
 pub(crate) const ENVIRONMENT: &str = "environment";
+/// The memory that speaks for one in the archive.
+pub(crate) const INSTEAD: &str = "instead";
+/// [`goal_key`](crate::upkeep::goal_key) of a run without a task type.
+pub(crate) const GOAL: &str = "goal_key";
+pub(crate) const INJECTED: &str = "injected";
 pub(crate) const INTENT: &str = "intent";
 pub(crate) const JUDGE: &str = "judge";
+pub(crate) const KIND: &str = "kind";
 pub(crate) const MEMORY_ID: &str = "memory_id";
 pub(crate) const OUTCOME: &str = "outcome";
+pub(crate) const REQUEST_ID: &str = "request_id";
+pub(crate) const POLICY: &str = "policy";
+pub(crate) const RUN_ID: &str = "run_id";
 pub(crate) const SESSION: &str = "session";
+/// Runs that a memory was learned from.
+pub(crate) const SOURCES: &str = "sources";
 pub(crate) const STAGE: &str = "stage";
 pub(crate) const STATE: &str = "state";
 pub(crate) const STATUS: &str = "status";
@@ -34,6 +46,7 @@ pub(crate) const VERDICT: &str = "verdict";
 pub(crate) const WORTH_REFERENCE: &str = "worth_reference";
 
 // Times, in microseconds since 1970.
+pub(crate) const ARCHIVED_AT: &str = "archived_at";
 pub(crate) const AT: &str = "at";
 pub(crate) const CREATED_AT: &str = "created_at";
 pub(crate) const ENDED_AT: &str = "ended_at";

@@ -2,10 +2,15 @@
 //! Implemented once, here; adapters below (`store-edge`, `store-qdrant`) only execute the messages.
 
 mod announce;
+mod archive;
 mod backend;
+mod browse;
 mod collection;
+mod compactions;
 mod field;
 mod fields;
+mod forget;
+mod ledger;
 mod merge;
 mod open;
 mod page;
@@ -20,7 +25,11 @@ mod session;
 mod settle;
 mod store;
 mod stored;
+mod swap;
+mod transfer;
+mod upkeep;
 mod vectors;
+mod versions;
 mod write;
 
 #[cfg(feature = "testkit")]

@@ -20,7 +20,7 @@ pub(crate) fn merge(a: &Memory, b: &Memory) -> Option<Memory> {
     }
 }
 
-/// The one seen last tells the story.
+/// The one seen last tells the story; the count made last counts.
 fn failure_patterns(a: &FailurePattern, b: &FailurePattern) -> FailurePattern {
     fn told(p: &FailurePattern) -> impl Ord + '_ {
         let story = (&p.example, &p.action_detail, &p.cause, &p.suggestion);
@@ -29,20 +29,23 @@ fn failure_patterns(a: &FailurePattern, b: &FailurePattern) -> FailurePattern {
     let last = if told(a) >= told(b) { a } else { b };
     FailurePattern {
         sources: sources(&a.sources, &b.sources),
+        supported: a.supported.max(b.supported),
+        refuted: a.refuted.max(b.refuted),
         first_seen: a.first_seen.min(b.first_seen),
         last_seen: a.last_seen.max(b.last_seen),
+        frequency: a.frequency.max(b.frequency),
         ..last.clone()
     }
 }
 
-/// The one supported last tells the story. A stage only moves forward: learning a lesson again does not
+/// The one changed last by hand tells the story, or else the one supported last. A stage only moves forward: learning a lesson again does not
 /// make a promoted one a candidate, nor bring a retired one back.
 fn lessons(a: &Lesson, b: &Lesson) -> Lesson {
     fn told(l: &Lesson) -> impl Ord + '_ {
         let story = (&l.situation, &l.advice, &l.applicability, &l.result);
         let basis = (&l.basis.chosen, &l.basis.rejected, &l.basis.rationale);
         let place = (&l.task_type, &l.environment.tags, &l.environment.attributes, &l.entities);
-        (l.last_supported_at, story, basis, place, l.source_outcome as u8)
+        (&l.revision, l.last_supported_at, story, basis, place, l.source_outcome as u8)
     }
     let last = if told(a) >= told(b) { a } else { b };
     Lesson {
@@ -52,6 +55,7 @@ fn lessons(a: &Lesson, b: &Lesson) -> Lesson {
         refuted: a.refuted.max(b.refuted),
         created_at: a.created_at.min(b.created_at),
         last_supported_at: a.last_supported_at.max(b.last_supported_at),
+        key: a.key.clone().max(b.key.clone()),
         ..last.clone()
     }
 }

@@ -1,8 +1,11 @@
 //! The only way to the backend. Every message that reads is built here, from a [`ScopedFilter`], and a
 //! `ScopedFilter` is made from a viewer or a scope: a query over all tenants cannot be written. The two
 //! exceptions are for upkeep and return nothing to a caller: [`ScopedBackend::idle_tasks`], which reads only that
-//! tasks are open, [`ScopedBackend::old_receipts`], which reads only which points are to be deleted, and
+//! tasks are open, [`ScopedBackend::old_receipts`], which reads only which points are to be deleted,
+//! [`ScopedBackend::everything`], of which only is told whether a deleted text stands in it, and
 //! [`reencode`](crate::reencode), which gives memories their vectors.
+
+mod upkeep;
 
 use std::{fmt, sync::Arc};
 
@@ -99,16 +102,18 @@ fn any_of(field: &str, visibilities: &[Visibility]) -> Condition {
 
 /// Which stored points an upsert may overwrite. Points that do not exist are always inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Overwrite {
+pub(crate) enum Overwrite<'a> {
     Any,
     Never,
     /// Only those still at this revision.
     AtRevision(i64),
-    /// Only those that did not arrive later, in microseconds.
-    NotNewer(i64),
+    /// Only those that were never written by compare-and-swap.
+    Unrevised,
+    /// Only those still as they were written with one of these stamps; `None`: without any.
+    Written(&'a [Option<i64>]),
 }
 
-impl Overwrite {
+impl Overwrite<'_> {
     fn filter(self) -> Option<Filter> {
         let revision = |n| Some(Filter::must([Condition::matches(field::REVISION, n)]));
         match self {
@@ -116,12 +121,21 @@ impl Overwrite {
             // No point has a negative revision.
             Self::Never => revision(-1),
             Self::AtRevision(n) => revision(n),
-            Self::NotNewer(n) => {
-                let newer = Range { gt: Some(n as f64), ..Default::default() };
-                Some(Filter::must_not([Condition::range(field::RETAINED_AT, newer)]))
+            Self::Unrevised => {
+                let any = Range { gte: Some(0.0), ..Default::default() };
+                Some(Filter::must_not([Condition::range(field::REVISION, any)]))
             }
+            Self::Written(stamps) => Some(written(stamps)),
         }
     }
+}
+
+/// Points that were written with one of these stamps.
+fn written(stamps: &[Option<i64>]) -> Filter {
+    let known: Vec<i64> = stamps.iter().copied().flatten().collect();
+    let unknown = stamps.contains(&None).then(|| Condition::is_empty(field::STAMP));
+    let known = (!known.is_empty()).then(|| Condition::matches(field::STAMP, known));
+    Filter::should(known.into_iter().chain(unknown))
 }
 
 /// What one similarity search compares with.
@@ -271,7 +285,7 @@ impl ScopedBackend {
         &self,
         collection: Collection,
         points: Vec<PointStruct>,
-        overwrite: Overwrite,
+        overwrite: Overwrite<'_>,
     ) -> Result<(), StoreError> {
         let request = UpsertPoints {
             collection_name: self.name(collection),
@@ -359,12 +373,45 @@ impl ScopedBackend {
         Ok((ids.collect::<Result<_, _>>()?, next_id(found.next)?))
     }
 
+    /// The points of all tenants, by point id from `offset` on: to see whether a text stands in any of them.
+    pub(crate) async fn everything(
+        &self,
+        collection: Collection,
+        offset: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Scrolled, StoreError> {
+        let all = ScopedFilter(Filter::default());
+        self.scroll(collection, all, Walk::ById(offset), limit, Show::Record).await
+    }
+
+    /// Writes the files of a collection anew; `false`: they are a server's.
+    pub(crate) async fn vacuum(&self, collection: Collection) -> Result<bool, StoreError> {
+        self.ready()?;
+        self.backend.vacuum(&self.name(collection)).await
+    }
+
     pub(crate) async fn delete(&self, collection: Collection, ids: &[Uuid]) -> Result<(), StoreError> {
         let ids = ids.iter().map(|id| point::to_point_id(*id)).collect::<Vec<_>>();
         let request = DeletePoints {
             collection_name: self.name(collection),
             wait: Some(true),
             points: Some(ids.into()),
+            ..Default::default()
+        };
+        self.ready()?;
+        self.backend.delete(request).await
+    }
+
+    /// Deletes whatever matches.
+    pub(crate) async fn delete_matching(
+        &self,
+        collection: Collection,
+        filter: ScopedFilter,
+    ) -> Result<(), StoreError> {
+        let request = DeletePoints {
+            collection_name: self.name(collection),
+            wait: Some(true),
+            points: Some(filter.0.into()),
             ..Default::default()
         };
         self.ready()?;

@@ -2,14 +2,10 @@
 
 use hindsight_codec::RecordBody;
 use hindsight_text::entity_key;
-use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Feedback,
-    FormerVerdicts, Memory, MemoryId, OpenTask, OutcomeStatus, Receipt, ReceiptId, Reevaluation, Scope,
-    Stage, Verdict, Viewer,
-};
+use hindsight_types::{EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Feedback, FormerVerdicts, Memory, MemoryId, MemoryVersion, OpenTask, OutcomeStatus, Receipt, ReceiptId, Reevaluation, Review, ReviewDecision, Scope, Stage, TraceId, Verdict, Viewer};
 use uuid::Uuid;
 
-use crate::{collection::Collection, field, fields::Fields};
+use crate::{collection::Collection, field, fields::Fields, upkeep::goal_key};
 
 /// A record that the store keeps.
 pub(crate) trait Stored: Sized {
@@ -82,7 +78,10 @@ impl Stored for Event {
         fields.text(field::TRACE_ID, self.trace_id.as_str());
         fields.time(field::RECORDED_AT, self.recorded_at);
         match &self.body {
-            EventBody::Started(started) => fields.id(field::SESSION, started.session.as_ref()),
+            EventBody::Started(started) => {
+                fields.id(field::SESSION, started.session.as_ref());
+                fields.id(field::USER, started.user.as_ref());
+            }
             EventBody::Step(step) => fields.integer(field::STEP_INDEX, step.step_index.into()),
             EventBody::Completed(_) => {}
         }
@@ -173,6 +172,8 @@ impl Stored for Receipt {
     }
 
     fn fields(&self, fields: &mut Fields) {
+        let injected: Vec<String> = self.injected.iter().map(|item| item.memory_id.to_string()).collect();
+        fields.texts(field::INJECTED, &injected);
         fields.time(field::AT, self.at);
     }
 }
@@ -189,6 +190,7 @@ impl Stored for Feedback {
     }
 
     fn fields(&self, fields: &mut Fields) {
+        fields.text(field::MEMORY_ID, &self.memory_id.to_string());
         fields.time(field::AT, self.at);
     }
 }
@@ -208,6 +210,25 @@ impl Stored for Evidence {
         fields.text(field::MEMORY_ID, &self.memory_id.to_string());
         fields.text(field::TRACE_ID, self.trace_id.as_str());
         fields.text(field::VERDICT, verdict(self.verdict));
+        fields.time(field::AT, self.at);
+    }
+}
+
+// Beside the lines about the same memory; without a verdict, so that no count takes it for one.
+impl Stored for Review {
+    body!(Review);
+
+    fn collection(&self) -> Collection {
+        Collection::Evidence
+    }
+
+    fn key(&self) -> Uuid {
+        self.id.0
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.text(field::MEMORY_ID, &self.memory_id.to_string());
+        fields.text(field::DECISION, decision(self.decision));
         fields.time(field::AT, self.at);
     }
 }
@@ -246,6 +267,9 @@ impl Stored for Memory {
                 fields.id(field::USER, t.user.as_ref());
                 fields.id(field::AGENT, t.agent.as_ref());
                 fields.id(field::TASK_TYPE, t.task_type.as_ref());
+                if t.task_type.is_none() {
+                    fields.text(field::GOAL, &goal_key(&t.task_description));
+                }
                 fields.texts(field::ENVIRONMENT, &t.environment.tags);
                 fields.text(field::OUTCOME, outcome(m.evaluation.outcome));
                 fields.flag(field::WORTH_REFERENCE, m.evaluation.worth_reference);
@@ -258,11 +282,13 @@ impl Stored for Memory {
                 fields.text(field::STAGE, stage(m.stage));
                 fields.texts(field::ENVIRONMENT, &m.environment.tags);
                 fields.texts(field::ENTITIES, &keys(&m.entities));
+                fields.texts(field::SOURCES, &names(&m.sources));
                 fields.time(field::CREATED_AT, m.created_at);
             }
             Self::FailurePattern(m) => {
                 fields.text(field::ACTION_NAME, &m.action_name);
                 fields.texts(field::ENVIRONMENT, &m.environment.tags);
+                fields.texts(field::SOURCES, &names(&m.sources));
                 fields.time(field::LAST_SEEN, m.last_seen);
             }
             Self::Step(m) => {
@@ -283,6 +309,8 @@ impl Stored for Memory {
     fn from_body(body: RecordBody) -> Option<Self> {
         match body {
             RecordBody::Memory(memory) => Some(memory),
+            // To be given a vector, like one that is searched.
+            RecordBody::Archived(archived) => Some(archived.memory),
             _ => None,
         }
     }
@@ -294,11 +322,58 @@ impl Stored for Memory {
     }
 }
 
+impl Stored for MemoryVersion {
+    fn collection(&self) -> Collection {
+        Collection::Versions
+    }
+
+    fn scope(&self) -> &Scope {
+        self.0.scope()
+    }
+
+    fn key(&self) -> Uuid {
+        self.0.version().map_or(self.0.id().0, |version| version.key(self.0.id()))
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.text(field::MEMORY_ID, &self.0.id().to_string());
+        let revision = self.0.revision();
+        let learned = match &self.0 {
+            Memory::Fact(m) => m.retained_at,
+            Memory::Lesson(m) => m.created_at,
+            Memory::Experience(m) => m.trajectory.ended_at,
+            Memory::FailurePattern(m) => m.first_seen,
+            Memory::Step(m) => m.recorded_at,
+        };
+        fields.time(field::AT, revision.map_or(learned, |r| r.at));
+        fields.text(field::REQUEST_ID, revision.map_or("", |r| &r.request_id));
+    }
+
+    fn to_body(&self) -> RecordBody {
+        RecordBody::Version(self.clone())
+    }
+
+    fn from_body(body: RecordBody) -> Option<Self> {
+        match body {
+            RecordBody::Version(version) => Some(version),
+            _ => None,
+        }
+    }
+
+    fn is_visible_to(&self, viewer: &Viewer) -> bool {
+        self.0.is_visible_to(viewer)
+    }
+}
+
 /// Names as they are looked for. Records written before may show them as they were given.
 fn keys(names: &[String]) -> Vec<String> {
     let mut keys: Vec<String> = names.iter().map(|name| entity_key(name)).collect();
     keys.retain(|key| !key.is_empty());
     keys
+}
+
+fn names(traces: &[TraceId]) -> Vec<String> {
+    traces.iter().map(ToString::to_string).collect()
 }
 
 // Keywords at rest.
@@ -308,7 +383,7 @@ pub(crate) const WAITING: &str = "waiting";
 pub(crate) const FAILED: &str = "failed";
 pub(crate) const JUDGED: &str = "judged";
 
-fn status(status: FactStatus) -> &'static str {
+pub(crate) fn status(status: FactStatus) -> &'static str {
     match status {
         FactStatus::Open => "open",
         FactStatus::Resolved => "resolved",
@@ -316,7 +391,7 @@ fn status(status: FactStatus) -> &'static str {
     }
 }
 
-fn outcome(status: OutcomeStatus) -> &'static str {
+pub(crate) fn outcome(status: OutcomeStatus) -> &'static str {
     match status {
         OutcomeStatus::Success => "success",
         OutcomeStatus::Partial => "partial",
@@ -325,7 +400,17 @@ fn outcome(status: OutcomeStatus) -> &'static str {
     }
 }
 
-fn stage(stage: Stage) -> &'static str {
+/// Those of reviews.
+pub(crate) const DECISIONS: [&str; 2] = ["approved", "rejected"];
+
+fn decision(decision: ReviewDecision) -> &'static str {
+    match decision {
+        ReviewDecision::Approved => DECISIONS[0],
+        ReviewDecision::Rejected => DECISIONS[1],
+    }
+}
+
+pub(crate) fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::Candidate => "candidate",
         Stage::Canary => "canary",

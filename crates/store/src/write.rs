@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use futures::future::try_join_all;
 use hindsight_ports::{Encoded, StoreError};
-use hindsight_types::{Fact, Memory};
+use hindsight_types::Memory;
 use prost::Message;
 use qdrant_client::qdrant::PointStruct;
 use uuid::Uuid;
@@ -12,11 +11,11 @@ use uuid::Uuid;
 use crate::{
     collection::Collection,
     field,
-    fields::micros,
     point,
     scoped::{Overwrite, ScopedBackend},
     settle,
     stored::Stored,
+    versions,
 };
 
 /// Most points in one message.
@@ -28,7 +27,7 @@ pub(crate) async fn in_batches(
     backend: &ScopedBackend,
     collection: Collection,
     points: Vec<PointStruct>,
-    overwrite: Overwrite,
+    overwrite: Overwrite<'_>,
 ) -> Result<(), StoreError> {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for point in points {
@@ -48,7 +47,7 @@ pub(crate) async fn records<T: Stored>(
     backend: &ScopedBackend,
     collection: Collection,
     records: &[T],
-    overwrite: Overwrite,
+    overwrite: Overwrite<'_>,
 ) -> Result<(), StoreError> {
     in_batches(backend, collection, records.iter().map(point::of).collect(), overwrite).await
 }
@@ -65,10 +64,10 @@ pub(crate) async fn memories(
         by_collection.entry(memory.value.collection()).or_default().push(memory);
     }
     for (collection, memories) in by_collection {
-        if collection.is_merged() {
+        if collection.is_counted() {
             settle::memories(backend, collection, memories).await?;
         } else if collection == Collection::Facts {
-            facts(backend, memories).await?;
+            versions::facts(backend, memories).await?;
         } else {
             let dense = backend.dense();
             let points = memories.into_iter().map(|m| encoded(m, dense.as_deref())).collect();
@@ -76,20 +75,6 @@ pub(crate) async fn memories(
         }
     }
     Ok(())
-}
-
-/// Writes facts; those that arrived at one time in one message.
-async fn facts(backend: &ScopedBackend, facts: Vec<&Encoded<Memory>>) -> Result<(), StoreError> {
-    let dense = backend.dense();
-    let mut by_arrival: BTreeMap<i64, Vec<PointStruct>> = BTreeMap::new();
-    for fact in facts {
-        let Memory::Fact(Fact { retained_at, .. }) = &fact.value else { continue };
-        by_arrival.entry(micros(*retained_at)).or_default().push(encoded(fact, dense.as_deref()));
-    }
-    let writes = by_arrival.into_iter().map(|(arrived, points)| {
-        in_batches(backend, Collection::Facts, points, Overwrite::NotNewer(arrived))
-    });
-    try_join_all(writes).await.map(drop)
 }
 
 fn check(memory: &Memory) -> Result<(), StoreError> {
@@ -103,9 +88,14 @@ fn check(memory: &Memory) -> Result<(), StoreError> {
 
 pub(crate) fn encoded(memory: &Encoded<Memory>, dense: Option<&str>) -> PointStruct {
     let mut point = point::of(&memory.value);
+    stamp(&mut point);
+    PointStruct { vectors: point::vectors(&memory.encoding, dense), ..point }
+}
+
+/// Tells this write of a record from one that says something else.
+pub(crate) fn stamp(point: &mut PointStruct) {
     if let Some(record) = point::text(&point.payload, field::RECORD) {
         let stamp = Uuid::new_v5(&Uuid::NAMESPACE_OID, record.as_bytes()).as_u64_pair().0;
         point.payload.insert(field::STAMP.to_owned(), stamp.cast_signed().into());
     }
-    PointStruct { vectors: point::vectors(&memory.encoding, dense), ..point }
 }

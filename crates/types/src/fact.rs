@@ -1,7 +1,7 @@
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use crate::{MemoryId, Scope, SessionId, TenantId, Timestamp, UserId, Visibility};
+use crate::{MemoryId, Revision, Scope, SessionId, TenantId, Timestamp, UserId, Visibility};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum FactStatus {
@@ -9,6 +9,18 @@ pub enum FactStatus {
     Open,
     Resolved,
     Obsolete,
+}
+
+impl FactStatus {
+    pub const ALL: [Self; 3] = [Self::Open, Self::Resolved, Self::Obsolete];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Resolved => "resolved",
+            Self::Obsolete => "obsolete",
+        }
+    }
 }
 
 /// What sort of thing a user said.
@@ -86,6 +98,12 @@ pub struct Fact {
     /// versions, and orders what was said at the same time.
     pub retained_at: Timestamp,
     pub expires_at: Option<Timestamp>,
+    /// When it was settled; `Some` exactly while it is `Resolved`.
+    pub resolved_at: Option<Timestamp>,
+    /// The newer fact that took its place, when that is why it is `Obsolete`.
+    pub superseded_by: Option<MemoryId>,
+    /// The last change of it. `None`: it is as it was said.
+    pub revision: Option<Revision>,
 }
 
 impl Fact {
@@ -110,6 +128,18 @@ impl Fact {
             occurred_at,
             retained_at: occurred_at,
             expires_at: None,
+            resolved_at: None,
+            superseded_by: None,
+            revision: None,
+        }
+    }
+
+    /// Gives it another status at this time, with what goes with it. The time at which it was settled stays.
+    pub fn set_status(&mut self, status: FactStatus, at: Timestamp) {
+        self.status = status;
+        self.resolved_at = (status == FactStatus::Resolved).then(|| self.resolved_at.unwrap_or(at));
+        if status != FactStatus::Obsolete {
+            self.superseded_by = None;
         }
     }
 

@@ -1,6 +1,6 @@
 use crate::{
-    Archived, CompactionRun, CompactionTask, EvaluationRecord, Event, Evidence, Feedback, Forgetting, Forgotten,
-    FormerVerdicts, Memory, MemoryVersion, OpenTask, Receipt, Reevaluation, Review, Scope,
+    Archived, CompactionRun, CompactionTask, EvaluationRecord, Event, Evidence, Feedback, Forgetting,
+    Forgotten, FormerVerdicts, Memory, MemoryVersion, OpenTask, Receipt, Reevaluation, Review, Scope,
 };
 
 /// What is stored, whole.

@@ -124,8 +124,8 @@ fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation, wording: Wording) 
     Some(Draft {
         advice: wording.advice(&wording.condition(&symptom, t), &chosen, rejected.first()),
         rationale: first.verdict.rationale.clone(),
-        key: format!("path\u{1f}{}\u{1f}{}", signature::error_signature(&symptom), tools(&last, ",")),
-        tools: tools(&last, "/"),
+        key: format!("path\u{1f}{}\u{1f}{}", signature::error_signature(&symptom), deeds(&last)),
+        tools: tools(&last),
         again: false,
         symptom,
         chosen,
@@ -145,7 +145,7 @@ fn of_episode<'a>(e: &Episode<'a>, wording: Wording) -> Draft<'a> {
         advice: wording.advice(&wording.answers(e.tool, &e.message), &chosen, None),
         rationale: e.remedy.last().map(|j| j.verdict.rationale.clone()).unwrap_or_default(),
         rejected: vec![failed],
-        key: format!("failure\u{1f}{}\u{1f}{}\u{1f}{}", e.tool, e.signature, tools(&e.remedy, ",")),
+        key: format!("failure\u{1f}{}\u{1f}{}\u{1f}{}", e.tool, e.signature, deeds(&e.remedy)),
         tools: e.tool.to_owned(),
         again: matches!(e.remedy.as_slice(), [only] if same(only)),
         chosen,
@@ -177,7 +177,7 @@ fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation, wording: Word
             advice: wording.instead(&wording.condition(&symptom, t), &chosen, &avoided, why),
             symptom,
             rationale: why.clone(),
-            key: format!("dead_end\u{1f}{}\u{1f}{}", wrong.step.action_name, right.step.action_name),
+            key: format!("dead_end\u{1f}{}\u{1f}{}", deeds(&[*wrong]), deeds(&[*right])),
             tools: wrong.step.action_name.clone(),
             again: false,
             chosen,
@@ -215,12 +215,15 @@ fn rejected(all: &[Judged<'_>]) -> Vec<String> {
     out
 }
 
-fn tools(path: &[Judged<'_>], between: &str) -> String {
+fn tools(path: &[Judged<'_>]) -> String {
     let mut names: Vec<&str> = path.iter().map(|j| j.step.action_name.as_str()).collect();
-    if between != "," {
-        names.dedup();
-    }
-    names.join(between)
+    names.dedup();
+    names.join("/")
+}
+
+/// What the calls are for, by which the same lesson meets itself: two command lines of one shell are two deeds.
+fn deeds(path: &[Judged<'_>]) -> String {
+    path.iter().map(|j| effect::purpose(j.step)).collect::<Vec<_>>().join(",")
 }
 
 pub(super) fn finish(
@@ -232,7 +235,7 @@ pub(super) fn finish(
 ) -> Lesson {
     let visibility = t.scope.visibility.keyword();
     let task = t.task_type.as_ref().map_or("", |k| k.as_str());
-    let content_key = canon::hash_of((task, &draft.key));
+    let key = format!("{:016x}", canon::hash_of((task, &draft.key)));
     let goal = phrase::short(&t.task_description, 300);
     let symptom = if draft.symptom == t.task_description {
         goal.clone()
@@ -242,8 +245,9 @@ pub(super) fn finish(
     let situation = wording.situation(goal, &symptom);
     let named = [situation.as_str(), &draft.chosen, &draft.rejected.join("\n")].join("\n");
     Lesson {
-        id: MemoryId::lesson(&t.scope.tenant, &visibility, &format!("{content_key:016x}")),
+        id: MemoryId::lesson(&t.scope.tenant, &visibility, &key),
         scope: t.scope.clone(),
+        key,
         situation,
         advice: draft.advice,
         applicability: wording.applicability(&draft.tools, t),
@@ -259,6 +263,7 @@ pub(super) fn finish(
         refuted: 0,
         created_at: now,
         last_supported_at: t.ended_at.min(now),
+        revision: None,
     }
 }
 

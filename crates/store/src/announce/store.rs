@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use hindsight_ports::{
     Candidate, CandidateId, EmbedderId, Encoded, Fetched, MemoryStore, Page, PageRequest, Search, StoreError,
@@ -11,69 +9,10 @@ use hindsight_types::{
     SessionId, TenantId, Timestamp, TraceId, Viewer,
 };
 
-use super::{Announcer, Hold};
-
-/// A store whose writes of memories are told to whoever keeps copies, whatever became of them: a write that
-/// failed or was given up may still have been done. The others pass through.
-#[derive(Clone)]
-pub struct Announced {
-    inner: Arc<dyn MemoryStore>,
-    announcer: Arc<Announcer>,
-}
-
-impl std::fmt::Debug for Announced {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Announced").field("announcer", &self.announcer).finish_non_exhaustive()
-    }
-}
-
-impl Announced {
-    pub fn new(inner: Arc<dyn MemoryStore>, announcer: Arc<Announcer>) -> Self {
-        Self { inner, announcer }
-    }
-
-    async fn write(
-        &self,
-        changes: Vec<MemoryChange>,
-        work: impl Future<Output = Result<(), StoreError>> + Send,
-    ) -> Result<(), StoreError> {
-        let holds = self.announcer.begin(&changes);
-        let owed = Owed { announcer: &self.announcer, changes, holds };
-        let result = work.await;
-        if let Some(number) = owed.pay() {
-            self.announcer.told(number).await;
-        }
-        result
-    }
-}
-
-/// Changes that are announced also when the write is given up.
-struct Owed<'a> {
-    announcer: &'a Announcer,
-    changes: Vec<MemoryChange>,
-    holds: Vec<Hold>,
-}
-
-impl Owed<'_> {
-    fn pay(mut self) -> Option<u64> {
-        self.announce()
-    }
-
-    fn announce(&mut self) -> Option<u64> {
-        self.holds.clear();
-        let changes = std::mem::take(&mut self.changes);
-        (!changes.is_empty()).then(|| self.announcer.announce(changes))
-    }
-}
-
-impl Drop for Owed<'_> {
-    fn drop(&mut self) {
-        self.announce();
-    }
-}
+use super::Announced;
 
 #[async_trait]
-impl MemoryStore for Announced {
+impl MemoryStore for Announced<dyn MemoryStore> {
     async fn prepare(&self, embedder: &EmbedderId) -> Result<(), StoreError> {
         self.inner.prepare(embedder).await
     }
