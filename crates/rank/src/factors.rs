@@ -65,14 +65,20 @@ fn decay(memory: &Memory, now: Timestamp, settings: &Settings) -> f32 {
     }
 }
 
-/// (1 + supported) / (2 + supported + refuted). The statement or the run a memory comes from counts as one
-/// support, each run a failure was seen in as another; a lesson has only what its ledger counts.
+/// (1 + supported) / (2 + supported + refuted), by the ledger. Beside it the statement or the run a memory comes from
+/// counts as one support, each run a failure was seen in as another; a lesson has only what its ledger counts.
 fn reliability(memory: &Memory) -> f32 {
     let (supported, refuted) = match memory {
         Memory::Fact(_) | Memory::Step(_) => (1, 0),
-        Memory::Experience(m) => (u32::from(m.trajectory.outcome.resolved() != OutcomeStatus::Unknown), 0),
+        Memory::Experience(m) => {
+            let known = m.trajectory.outcome.resolved() != OutcomeStatus::Unknown;
+            (m.supported.saturating_add(known.into()), m.refuted)
+        }
         Memory::Lesson(m) => (m.supported, m.refuted),
-        Memory::FailurePattern(m) => (u32::try_from(m.sources.len()).unwrap_or(u32::MAX), 0),
+        Memory::FailurePattern(m) => {
+            let seen = u32::try_from(m.sources.len()).unwrap_or(u32::MAX);
+            (m.supported.saturating_add(seen), m.refuted)
+        }
     };
     let (supported, refuted) = (f64::from(supported), f64::from(refuted));
     ((1.0 + supported) / (2.0 + supported + refuted)) as f32
@@ -127,7 +133,7 @@ fn grade(source: EvidenceSource) -> f32 {
 
 fn stage(memory: &Memory, settings: &Settings) -> f32 {
     match memory {
-        Memory::Lesson(m) => match m.stage {
+        Memory::Lesson(m) => match settings.serving.stage(m) {
             Stage::Candidate => settings.candidate_stage,
             Stage::Canary => settings.canary_stage,
             Stage::Active => 1.0,

@@ -15,6 +15,7 @@ mod pool;
 mod query;
 mod read;
 mod select;
+mod serving;
 mod settings;
 mod tokens;
 
@@ -24,5 +25,6 @@ mod testkit;
 pub use pool::Pool;
 pub use query::Query;
 pub use select::{Ranked, Ranking, Request};
+pub use serving::Serving;
 pub use settings::{DenseScale, Settings, Weights};
 pub use tokens::{count as count_tokens, warm as warm_tokenizer};

@@ -80,9 +80,9 @@ pub(crate) fn decide(mut candidates: Vec<Candidate>, request: &Request<'_>, sett
     candidates.sort_by(best_first);
     let mut withheld = Vec::new();
     let sifted = sift(candidates, request.now, settings, &mut withheld);
-    let unproven = |c: &Candidate| lesson_stage(&c.memory) == Some(Stage::Candidate);
+    let unproven = |c: &Candidate| lesson_stage(&c.memory, settings) == Some(Stage::Candidate);
     let (unproven, proven): (Vec<_>, Vec<_>) = sifted.eligible.into_iter().partition(unproven);
-    let mut selection = Selection::new(request, settings, &sifted.replaced, withheld);
+    let mut selection = Selection::new(request, settings, sifted.replaced, withheld);
     selection.take(proven);
     selection.take_beside_its_run(unproven);
     selection.finish()

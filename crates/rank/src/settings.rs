@@ -1,6 +1,8 @@
 use hindsight_ports::EmbedderId;
 use serde::{Deserialize, Serialize};
 
+use crate::Serving;
+
 /// How scores are made and what a block may hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -21,6 +23,8 @@ pub struct Settings {
     pub fact_decay_floor: f32,
     /// Factor of experience from another environment.
     pub other_environment: f32,
+    /// Which lessons are served, and how often chance keeps one back.
+    pub serving: Serving,
     /// Factor of a lesson that is not proven yet.
     pub candidate_stage: f32,
     /// Factor of a lesson under test.
@@ -56,6 +60,7 @@ impl Default for Settings {
             fact_half_life_days: 365.0,
             fact_decay_floor: 0.95,
             other_environment: 0.5,
+            serving: Serving::default(),
             candidate_stage: 0.5,
             canary_stage: 0.8,
             resolved_fact: 0.5,

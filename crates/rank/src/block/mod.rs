@@ -87,6 +87,11 @@ impl Block {
         true
     }
 
+    /// Whether the item could be added.
+    pub(crate) fn fits(&self, item: &Item<'_>) -> bool {
+        item.forms(false).next_back().is_some_and(|entry| self.fit(&entry).is_some())
+    }
+
     /// The next part and its tokens, when there is room for it.
     fn fit(&self, entry: &Entry) -> Option<(String, usize)> {
         let part = self.format.item(self.items, entry, self.language);

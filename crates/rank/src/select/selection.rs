@@ -1,14 +1,18 @@
 //! The few that are chosen, one after the other, and the block they make.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 
-use hindsight_types::{Memory, MemoryId, TraceId, Withheld, WithheldReason};
+use hindsight_types::{Memory, MemoryId, Stage, TraceId, Withheld, WithheldReason};
 
-use super::{Candidate, Ranked, Ranking, Request, withhold};
+use super::{
+    Candidate, Ranked, Ranking, Request, best_first,
+    sift::{Replaced, age_order, lesson_stage},
+    withhold,
+};
 use crate::{
     Settings,
     block::{Block, Item},
-    conflict::say_the_same,
+    conflict::{contradict, say_the_same},
     pool::cosine,
 };
 
@@ -17,8 +21,10 @@ use crate::{
 pub(super) struct Selection<'a> {
     request: &'a Request<'a>,
     settings: &'a Settings,
-    replaced: &'a BTreeMap<MemoryId, Vec<Memory>>,
+    replaced: Replaced,
     chosen: Vec<(Candidate, String)>,
+    /// Lessons that would be among those chosen if chance had not kept them back.
+    kept_back: Vec<Candidate>,
     block: Block,
     withheld: Vec<Withheld>,
 }
@@ -30,24 +36,35 @@ struct Waiting {
     /// The chosen one that says the same.
     same: Option<MemoryId>,
     compared: usize,
+    /// Of those kept back.
+    compared_back: usize,
+}
+
+impl From<Candidate> for Waiting {
+    fn from(candidate: Candidate) -> Self {
+        Self { candidate, alike: 0.0, same: None, compared: 0, compared_back: 0 }
+    }
 }
 
 impl<'a> Selection<'a> {
     pub(super) fn new(
         request: &'a Request<'a>,
         settings: &'a Settings,
-        replaced: &'a BTreeMap<MemoryId, Vec<Memory>>,
+        replaced: Replaced,
         withheld: Vec<Withheld>,
     ) -> Self {
-        Self { request, settings, replaced, chosen: Vec::new(), block: Block::new(request), withheld }
+        let (chosen, kept_back) = (Vec::new(), Vec::new());
+        Self { request, settings, replaced, chosen, kept_back, block: Block::new(request), withheld }
     }
 
     /// Takes the best of these, given best first.
     pub(super) fn take(&mut self, candidates: Vec<Candidate>) {
-        let waiting = |candidate| Waiting { candidate, alike: 0.0, same: None, compared: 0 };
-        let mut waiting: Vec<Waiting> = candidates.into_iter().map(waiting).collect();
+        let mut waiting: Vec<Waiting> = candidates.into_iter().map(Waiting::from).collect();
         while let Some(next) = self.next(&mut waiting) {
-            self.offer(next);
+            if let Some(back) = self.offer(next) {
+                let before = |w: &Waiting| best_first(&w.candidate, &back) == Ordering::Less;
+                waiting.insert(waiting.partition_point(before), back.into());
+            }
         }
     }
 
@@ -86,28 +103,71 @@ impl<'a> Selection<'a> {
                 w.same = Some(chosen.memory.id());
             }
         }
-        w.compared = self.chosen.len();
+        // A recall that does without a lesson must not be told the same by its twin.
+        for back in &self.kept_back[w.compared_back..] {
+            let (back, mine) = (back.pair(), candidate.pair());
+            if w.same.is_none()
+                && say_the_same(back, mine, self.settings.near_duplicate)
+                && !contradict(back, mine)
+            {
+                w.same = Some(back.0.id());
+            }
+        }
+        (w.compared, w.compared_back) = (self.chosen.len(), self.kept_back.len());
     }
 
-    fn offer(&mut self, next: Waiting) {
+    /// Decides on a candidate. What chance keeps back frees its place, and may give back what it replaces.
+    fn offer(&mut self, next: Waiting) -> Option<Candidate> {
         let Waiting { candidate, same, .. } = next;
         if same.is_some() {
             self.withheld.push(withhold(&candidate, WithheldReason::NearDuplicate, same));
         } else if self.chosen.len() >= self.request.limit {
             self.withheld.push(withhold(&candidate, WithheldReason::Budget, None));
-        } else if let Some(why) = self.write(&candidate) {
-            self.chosen.push((candidate, why));
         } else {
-            self.withheld.push(withhold(&candidate, WithheldReason::TokenBudget, None));
+            match self.write(&candidate) {
+                Ok(why) => self.chosen.push((candidate, why)),
+                Err(reason) => {
+                    self.withheld.push(withhold(&candidate, reason, None));
+                    return reason.is_chance().then(|| self.keep_back(candidate)).flatten();
+                }
+            }
         }
+        None
     }
 
-    fn write(&mut self, candidate: &Candidate) -> Option<String> {
-        let replaced: Vec<&Memory> =
-            self.replaced.get(&candidate.memory.id()).into_iter().flatten().collect();
+    /// Why it is here, in words, or why not.
+    fn write(&mut self, candidate: &Candidate) -> Result<String, WithheldReason> {
+        let replaced = self.replaced.get(&candidate.memory.id()).into_iter().flatten();
+        let replaced: Vec<&Memory> = replaced.map(|c| &c.memory).collect();
         let item = Item::new(&candidate.memory, &candidate.factors, &replaced, self.request);
+        let chance = match &candidate.memory {
+            Memory::Lesson(lesson) => self.settings.serving.keeps_back(self.request.receipt, lesson),
+            _ => None,
+        };
+        // Only what would really be served is drawn for.
+        if let Some(chance) = chance.filter(|_| self.block.fits(&item)) {
+            return Err(chance);
+        }
         let detailed = self.traces().count() < self.settings.detailed_experiences;
-        self.block.push(&item, detailed).then(|| item.why())
+        if self.block.push(&item, detailed) { Ok(item.why()) } else { Err(WithheldReason::TokenBudget) }
+    }
+
+    /// Without this lesson things are as they were before it: of those that it replaces, the newest proven one
+    /// holds.
+    fn keep_back(&mut self, candidate: Candidate) -> Option<Candidate> {
+        let mut older = self.replaced.remove(&candidate.memory.id()).unwrap_or_default();
+        self.kept_back.push(candidate);
+        older.sort_by_key(age_order);
+        let proven = |c: &Candidate| lesson_stage(&c.memory, self.settings) != Some(Stage::Candidate);
+        older.truncate(older.iter().rposition(proven)? + 1);
+        let holds = older.pop()?;
+        let id = holds.memory.id();
+        self.withheld.retain(|w| w.memory_id != id);
+        for w in self.withheld.iter_mut().filter(|w| older.iter().any(|c| c.memory.id() == w.memory_id)) {
+            w.instead = Some(id);
+        }
+        self.replaced.insert(id, older);
+        Some(holds)
     }
 
     fn holds_source_of(&self, memory: &Memory) -> bool {
@@ -128,7 +188,7 @@ impl<'a> Selection<'a> {
         let too_long = withheld.iter().filter(|w| w.reason == WithheldReason::TokenBudget).count();
         let (block, tokens) = self.block.finish(too_long);
         let replaced = |id: MemoryId| -> Vec<MemoryId> {
-            self.replaced.get(&id).into_iter().flatten().map(Memory::id).collect()
+            self.replaced.get(&id).into_iter().flatten().map(|c| c.memory.id()).collect()
         };
         let items: Vec<Ranked> = self
             .chosen
@@ -165,6 +225,9 @@ fn empty_reason(withheld: &[Withheld], settings: &Settings) -> String {
         (WithheldReason::Stage, "not proven enough to be shown".to_owned()),
         (WithheldReason::Superseded, "replaced by newer ones".to_owned()),
         (WithheldReason::Expired, "expired".to_owned()),
+        (WithheldReason::Control, "on trial and kept back by chance".to_owned()),
+        (WithheldReason::HoldOut, "kept back by chance, to see whether they still help".to_owned()),
+        (WithheldReason::NearDuplicate, "saying the same as one that was kept back".to_owned()),
     ];
     let parts: Vec<String> = reasons
         .into_iter()

@@ -7,12 +7,14 @@ use hindsight_types::{FactStatus, Memory, MemoryId, Stage, Timestamp, Withheld, 
 use super::{Candidate, best_first, withhold};
 use crate::{Settings, conflict::contradict, factors::supported_at};
 
+pub(super) type Replaced = BTreeMap<MemoryId, Vec<Candidate>>;
+
 /// What is left to choose from, and what it replaces.
 pub(super) struct Sifted {
     /// Best first.
     pub(super) eligible: Vec<Candidate>,
     /// By the newer memory, each older one that it replaces, itself or through others.
-    pub(super) replaced: BTreeMap<MemoryId, Vec<Memory>>,
+    pub(super) replaced: Replaced,
 }
 
 /// `candidates`: best first.
@@ -23,9 +25,9 @@ pub(super) fn sift(
     withheld: &mut Vec<Withheld>,
 ) -> Sifted {
     let relevant = relevant_kinds(&candidates, settings);
-    let bar = |c: &Candidate| barred(c, now).or_else(|| too_far(c, &relevant, settings));
+    let bar = |c: &Candidate| barred(c, now, settings).or_else(|| too_far(c, &relevant, settings));
     let bars: Vec<_> = candidates.iter().map(bar).collect();
-    let newer = newest_statements(&candidates, &bars);
+    let newer = newest_statements(&candidates, &bars, settings);
     let (candidates, bars) = lifted(candidates, bars, &newer);
     let mut sifted = Sifted { eligible: Vec::new(), replaced: BTreeMap::new() };
     for (candidate, bar) in candidates.into_iter().zip(bars) {
@@ -34,7 +36,7 @@ pub(super) fn sift(
             (Some(reason), _) => withheld.push(withhold(&candidate, reason, None)),
             (None, Some(newer)) => {
                 withheld.push(withhold(&candidate, WithheldReason::Superseded, Some(newer)));
-                sifted.replaced.entry(newer).or_default().push(candidate.memory);
+                sifted.replaced.entry(newer).or_default().push(candidate);
             }
             (None, None) => sifted.eligible.push(candidate),
         }
@@ -47,6 +49,7 @@ pub(super) fn sift(
 fn newest_statements(
     candidates: &[Candidate],
     bars: &[Option<WithheldReason>],
+    settings: &Settings,
 ) -> BTreeMap<MemoryId, MemoryId> {
     let valid: Vec<&Candidate> = candidates
         .iter()
@@ -56,7 +59,7 @@ fn newest_statements(
         .collect();
     let mut newer = BTreeMap::new();
     for older in &valid {
-        let replacing = valid.iter().filter(|other| replaces(other, older));
+        let replacing = valid.iter().filter(|other| replaces(other, older, settings));
         if let Some(newest) = replacing.max_by_key(|c| age_order(c)) {
             newer.insert(older.memory.id(), newest.memory.id());
         }
@@ -95,13 +98,13 @@ fn lifted(
     lifted.into_iter().unzip()
 }
 
-fn age_order(candidate: &Candidate) -> (Timestamp, MemoryId) {
+pub(super) fn age_order(candidate: &Candidate) -> (Timestamp, MemoryId) {
     (supported_at(&candidate.memory), candidate.memory.id())
 }
 
 /// Newer wins; an unproven lesson never replaces a proven one.
-fn replaces(newer: &Candidate, older: &Candidate) -> bool {
-    let unproven = |c: &Candidate| lesson_stage(&c.memory) == Some(Stage::Candidate);
+fn replaces(newer: &Candidate, older: &Candidate, settings: &Settings) -> bool {
+    let unproven = |c: &Candidate| lesson_stage(&c.memory, settings) == Some(Stage::Candidate);
     newer.memory.kind() == older.memory.kind()
         && age_order(newer) > age_order(older)
         && (!unproven(newer) || unproven(older))
@@ -127,7 +130,7 @@ fn too_far(
 }
 
 /// What may not be served however near it is.
-fn barred(candidate: &Candidate, now: Timestamp) -> Option<WithheldReason> {
+fn barred(candidate: &Candidate, now: Timestamp, settings: &Settings) -> Option<WithheldReason> {
     if let Memory::Fact(fact) = &candidate.memory {
         if fact.expires_at.is_some_and(|end| end <= now) {
             return Some(WithheldReason::Expired);
@@ -136,12 +139,13 @@ fn barred(candidate: &Candidate, now: Timestamp) -> Option<WithheldReason> {
             return Some(WithheldReason::Superseded);
         }
     }
-    (lesson_stage(&candidate.memory) == Some(Stage::Retired)).then_some(WithheldReason::Stage)
+    (lesson_stage(&candidate.memory, settings) == Some(Stage::Retired)).then_some(WithheldReason::Stage)
 }
 
-pub(super) fn lesson_stage(memory: &Memory) -> Option<Stage> {
+/// As what a lesson is served.
+pub(super) fn lesson_stage(memory: &Memory, settings: &Settings) -> Option<Stage> {
     match memory {
-        Memory::Lesson(lesson) => Some(lesson.stage),
+        Memory::Lesson(lesson) => Some(settings.serving.stage(lesson)),
         _ => None,
     }
 }

@@ -1,9 +1,11 @@
+mod chance;
+
 use hindsight_types::*;
 use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    count_tokens,
+    Serving, count_tokens,
     testkit::{
         Proposed, day, environment, experience, fact, hit, lesson, near, pattern, pool, query, request,
     },
@@ -11,11 +13,16 @@ use crate::{
 
 const QUERY: &str = "the api container keeps restarting";
 
+/// Nothing is left to chance: that is tested in [`chance`].
 fn run(hits: Vec<Proposed>, change: impl Fn(&mut Request<'_>)) -> Ranking {
+    served(Serving::default().certain(), hits, change)
+}
+
+fn served(serving: Serving, hits: Vec<Proposed>, change: impl Fn(&mut Request<'_>)) -> Ranking {
     let here = environment(&[]);
     let mut r = request(QUERY, &here);
     change(&mut r);
-    let (pool, fetched) = pool(&query(QUERY), &hits, &Settings::default());
+    let (pool, fetched) = pool(&query(QUERY), &hits, &Settings { serving, ..Settings::default() });
     pool.rank(fetched, &r)
 }
 
