@@ -56,6 +56,11 @@ pub fn classify(step: &Step) -> Effect {
     classify_call(&step.action_name, &step.action_detail, arguments.as_ref(), &step.observation)
 }
 
+/// Whether a step changes anything.
+pub fn changes(step: &Step) -> bool {
+    classify(step).is_write()
+}
+
 pub(crate) fn classify_call(name: &str, detail: &str, arguments: Option<&Value>, result: &str) -> Effect {
     if let Some(effect) = http_method(arguments) {
         return effect;
@@ -65,13 +70,7 @@ pub(crate) fn classify_call(name: &str, detail: &str, arguments: Option<&Value>,
         if let Some(effect) = code::classify(command) {
             return effect;
         }
-        let program = verbs::program(name);
-        let named = program.is_empty() || command.split_whitespace().next() == Some(program.as_str());
-        return if named {
-            shell::classify(command)
-        } else {
-            shell::classify(&format!("{program} {command}"))
-        };
+        return shell::classify(&with_program(name, command));
     }
     if let Some(effect) = verbs::of_name(name) {
         return effect;
@@ -108,17 +107,36 @@ fn http_method(arguments: Option<&Value>) -> Option<Effect> {
 }
 
 /// What a call is for: the tool, or, where the tool runs commands, the program and its verb.
-pub(crate) fn purpose(step: &Step) -> String {
+pub fn purpose(step: &Step) -> String {
     let arguments = serde_json::from_str::<Value>(&step.action_detail).ok();
     match command_of(&step.action_detail, arguments.as_ref()).filter(|_| verbs::is_runner(&step.action_name))
     {
-        Some(command) => {
-            let program = verbs::program(&step.action_name);
-            let named = command.split_whitespace().next() == Some(program.as_str());
-            shell::purpose(&if named { command.to_owned() } else { format!("{program} {command}") })
-        }
+        Some(command) => shell::purpose(&with_program(&step.action_name, command)),
         None => step.action_name.clone(),
     }
+}
+
+/// The whole command line that a call of a tool which runs commands runs; `None` for other tools.
+pub(crate) fn command_line(name: &str, detail: &str, arguments: Option<&Value>) -> Option<String> {
+    let command = command_of(detail, arguments).or_else(|| query_of(arguments));
+    command.filter(|_| verbs::is_runner(name)).map(|command| with_program(name, command))
+}
+
+/// A command with the program before it that its tool stands for.
+pub(crate) fn with_program(name: &str, command: &str) -> String {
+    let program = verbs::program(name);
+    let named = program.is_empty() || command.split_whitespace().next() == Some(program.as_str());
+    if named { command.to_owned() } else { format!("{program} {command}") }
+}
+
+/// Whether a tool of this name runs the commands that it is given.
+pub(crate) fn is_runner(name: &str) -> bool {
+    verbs::is_runner(name)
+}
+
+/// What one command is for, and what it does; `None`: its verb is not known.
+pub(crate) fn of_command(command: &str) -> (String, Option<Effect>) {
+    (shell::purpose(command), shell::classify_known(command))
 }
 
 /// Whether a call runs a command line.

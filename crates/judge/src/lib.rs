@@ -8,11 +8,13 @@
 //! conclude(&trajectory, verdict, now) -> Evaluation   what the run was worth, given the labels
 //! distil::distil(&trajectory, &evaluation, now)       lessons and failure patterns
 //! outcome::infer(&trajectory)                         how it ended, how sure that is, what contradicts it
+//! credit::Run::lesson(&lesson) -> Reading             whether the run did what a memory advises
 //! signature::error_signature(observation)             the key under which the same failure meets itself
 //! ```
 
 mod canon;
 mod closing;
+pub mod credit;
 pub mod distil;
 pub mod effect;
 pub mod llm;

@@ -77,7 +77,7 @@ pub fn error_message(observation: &str) -> Cow<'_, str> {
 }
 
 /// The first line, or field of JSON, that speaks of trouble; of a stack trace, the line that names the error.
-pub(crate) fn trouble(observation: &str) -> Option<Cow<'_, str>> {
+pub fn trouble(observation: &str) -> Option<Cow<'_, str>> {
     let lines = lines(observation);
     let at = of_trouble(&lines)?;
     lines.into_iter().nth(at)

@@ -1,0 +1,215 @@
+//! Whether a run did what a memory advises, did the opposite, or neither.
+//!
+//! Advice is told in calls ([`act`]); a run followed it when it made the same calls, in their order, and needed
+//! them. What a run took from its own situation may differ from what the advice names (another container, another
+//! order); what it chose by itself must agree ([`agree`]). Whatever cannot be told for sure is neither: a line of
+//! the ledger that is wrong costs more than one that is missing.
+
+mod act;
+mod agree;
+mod opposite;
+mod situation;
+mod words;
+
+use hindsight_types::{
+    ActionType, Evaluation, Experience, FailurePattern, Lesson, OutcomeStatus, Step, StepEvaluation,
+    StepLabel, StepStatus, Trajectory,
+};
+
+use act::Act;
+use agree::Context;
+use situation::Sightings;
+use words::Words;
+
+/// Calls of one piece of advice; whoever advises more advises nothing that one could be seen to follow.
+const CALLS: usize = 6;
+/// Steps of a run that are looked at.
+const STEPS: usize = 2_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stance {
+    Followed,
+    /// It reached what it reached by what the advice rejects, or by the opposite.
+    Contradicted,
+    Neither,
+}
+
+/// What a run made of a piece of advice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    pub stance: Stance,
+    /// In the language of the run, for a person to check.
+    pub rationale: String,
+}
+
+/// A judged run, prepared for reading it against many memories.
+#[derive(Debug)]
+pub struct Run {
+    outcome: OutcomeStatus,
+    deeds: Vec<Deed>,
+    context: Context,
+    sightings: Sightings,
+    words: Words,
+}
+
+/// A call of the run that worked and mattered.
+#[derive(Debug)]
+struct Deed {
+    act: Act,
+    step: u32,
+}
+
+/// What a memory advises.
+#[derive(Debug, Default)]
+struct Advice {
+    chosen: Vec<Act>,
+    /// Each by itself.
+    rejected: Vec<Act>,
+    /// What it names of its own situation.
+    context: Context,
+    /// Step of the run from which on it applies; `None`: the run was never in its situation.
+    applies_from: Option<u32>,
+}
+
+impl Run {
+    pub fn new(t: &Trajectory, evaluation: &Evaluation) -> Self {
+        let judged = || t.steps.iter().zip(&evaluation.steps).take(STEPS);
+        let deeds = judged().filter(|(step, verdict)| counts(step, verdict, evaluation.outcome));
+        let deeds =
+            deeds.flat_map(|(s, _)| act::of_step(s).into_iter().map(|act| Deed { act, step: s.step_index }));
+        Self {
+            outcome: evaluation.outcome,
+            deeds: deeds.collect(),
+            context: Context::of(t),
+            sightings: Sightings::of(t),
+            words: Words::of(t),
+        }
+    }
+
+    pub fn lesson(&self, lesson: &Lesson) -> Reading {
+        self.read(&Advice {
+            chosen: act::of_text(&lesson.basis.chosen),
+            rejected: lesson.basis.rejected.iter().flat_map(|text| one(act::of_text(text))).collect(),
+            context: Context::of_words(&lesson.situation),
+            applies_from: self.sightings.of_situation(&lesson.situation),
+        })
+    }
+
+    /// Whether the run met what the lesson is about.
+    pub fn meets(&self, lesson: &Lesson) -> bool {
+        self.sightings.of_situation(&lesson.situation).is_some()
+    }
+
+    /// The path of a run that did not fail is advice, its dead ends are what it rejects.
+    pub fn experience(&self, experience: &Experience) -> Reading {
+        let Experience { trajectory: t, evaluation, .. } = experience;
+        if evaluation.outcome == OutcomeStatus::Failure {
+            return self.neither(self.words.shows_no_way());
+        }
+        let labelled = |wanted: fn(StepLabel) -> bool| {
+            let steps = t.steps.iter().zip(&evaluation.steps).take(STEPS);
+            steps.filter(move |(_, v)| wanted(v.label)).flat_map(|(s, _)| act::of_step(s))
+        };
+        let chosen: Vec<Act> = labelled(|l| l == StepLabel::Necessary).filter(|act| act.writes).collect();
+        let astray = labelled(|l| matches!(l, StepLabel::Misleading | StepLabel::Failed));
+        self.read(&Advice {
+            chosen,
+            rejected: astray.filter(|act| act.writes).collect(),
+            context: Context::of(t),
+            applies_from: self.sightings.of_situation(&t.task_description),
+        })
+    }
+
+    /// What worked in its stead is advice, the call that failed is what it rejects.
+    pub fn pattern(&self, pattern: &FailurePattern) -> Reading {
+        let suggested = self.words.after_opening(&pattern.suggestion);
+        self.read(&Advice {
+            chosen: suggested.map(act::of_text).unwrap_or_default(),
+            rejected: one(act::of_call(&pattern.action_name, &pattern.action_detail)).into_iter().collect(),
+            context: Context::of_words(&pattern.example),
+            applies_from: self.sightings.of_failure(&pattern.action_name, &pattern.signature),
+        })
+    }
+
+    fn read(&self, advice: &Advice) -> Reading {
+        if advice.chosen.len() > CALLS {
+            return self.neither(self.words.too_much(advice.chosen.len()));
+        }
+        if let Some(steps) = self.followed(advice) {
+            return Reading {
+                stance: Stance::Followed,
+                rationale: self.words.followed(&steps, &advice.chosen),
+            };
+        }
+        match self.against(advice) {
+            Some(deed) => {
+                let rationale = self.words.contradicted(deed.step, &deed.act);
+                Reading { stance: Stance::Contradicted, rationale }
+            }
+            None => self.neither(self.words.nothing_alike(advice.chosen.is_empty())),
+        }
+    }
+
+    fn neither(&self, rationale: String) -> Reading {
+        Reading { stance: Stance::Neither, rationale }
+    }
+
+    /// The steps that made all of the advised calls, in their order.
+    fn followed(&self, advice: &Advice) -> Option<Vec<u32>> {
+        // Whoever only looks does what everybody does, unless it is what the trouble calls for.
+        let from = if advice.chosen.iter().any(|act| act.writes) { 0 } else { advice.applies_from? };
+        let mut deeds = self.deeds.iter().filter(|deed| deed.step >= from);
+        let steps: Option<Vec<u32>> = advice
+            .chosen
+            .iter()
+            .map(|wanted| deeds.find(|deed| self.agrees(wanted, deed, advice)).map(|deed| deed.step))
+            .collect();
+        steps.filter(|steps| !steps.is_empty())
+    }
+
+    /// A call by which the run went against the advice. It counts only when everything that the run changed was
+    /// rejected: else one cannot tell what it owes its end to.
+    fn against(&self, advice: &Advice) -> Option<&Deed> {
+        let advised = |deed: &Deed| advice.chosen.iter().any(|wanted| self.agrees(wanted, deed, advice));
+        let rejected = |deed: &Deed| advice.rejected.iter().any(|wrong| self.agrees(wrong, deed, advice));
+        let reverse = |deed: &Deed| {
+            let turned = advice.chosen.iter().filter_map(opposite::of);
+            turned.flatten().any(|act| self.agrees(&act, deed, advice))
+        };
+        let mut changes = self.deeds.iter().filter(|deed| deed.act.writes);
+        let first = changes.next()?;
+        let against = |deed: &Deed| !advised(deed) && (rejected(deed) || reverse(deed));
+        (against(first) && changes.all(against)).then_some(first)
+    }
+
+    fn agrees(&self, wanted: &Act, deed: &Deed, advice: &Advice) -> bool {
+        agree::agrees(wanted, &deed.act, |theirs, mine| {
+            self.context.before(deed.step, mine)
+                && (advice.context.names(theirs) || agree::same_shape(theirs, mine))
+        })
+    }
+
+    /// How the run ended.
+    pub fn outcome(&self) -> OutcomeStatus {
+        self.outcome
+    }
+}
+
+/// Whether a step counts as something that the run did: it worked, and, unless the run failed, it was needed.
+fn counts(step: &Step, verdict: &StepEvaluation, outcome: OutcomeStatus) -> bool {
+    step.action_type == ActionType::ToolCall
+        && step.status != StepStatus::Error
+        && match verdict.label {
+            StepLabel::Necessary => true,
+            StepLabel::Failed => false,
+            StepLabel::Redundant | StepLabel::Misleading => outcome == OutcomeStatus::Failure,
+        }
+}
+
+/// What a text rejects is told by one call; of several one cannot tell which is meant.
+fn one(mut acts: Vec<Act>) -> Option<Act> {
+    acts.pop().filter(|_| acts.is_empty())
+}
+
+#[cfg(test)]
+mod tests;
