@@ -4,6 +4,8 @@
 //! One thread owns the database. It takes whatever requests have gathered, runs them in one transaction,
 //! commits (`journal_mode=WAL`, `synchronous=FULL`: the commit is on the disk) and only then answers. So a
 //! publish that returned `Ok` survives a kill at any point, and many publishers share one sync.
+//!
+//! What is settled leaves its bytes in the file until `Vacuum::vacuum` writes it anew.
 
 mod consumer;
 mod database;
@@ -12,8 +14,13 @@ mod leadership;
 mod listener;
 mod owner;
 mod schema;
+mod vacuum;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use hindsight_ports::{
@@ -58,6 +65,7 @@ impl Default for LocalBusOptions {
 /// Cheap to clone; the last clone to go (with the last consumer) closes the file.
 #[derive(Debug, Clone)]
 pub struct LocalBus {
+    path: PathBuf,
     owner: Arc<Owner>,
     seats: Seats,
     told: broadcast::Sender<Envelope>,
@@ -69,6 +77,7 @@ impl LocalBus {
     pub fn open(path: &Path, options: LocalBusOptions) -> Result<Self, BusError> {
         let database = Database::open(path, &options)?;
         Ok(Self {
+            path: path.to_owned(),
             owner: Arc::new(Owner::start(database)?),
             seats: Seats::default(),
             told: broadcast::Sender::new(HEARD),

@@ -21,6 +21,8 @@ pub(crate) enum Request {
     DeadLetters { queue: Queue, id: Option<Uuid>, limit: usize, reply: Reply<Vec<DeadLetter>> },
     Replay { queue: Queue, id: Option<Uuid>, reply: Reply<u64> },
     Discard { queue: Queue, id: Uuid, reply: Reply<u64> },
+    /// Done after the transaction in which it was asked for.
+    Vacuum { reply: Reply<()> },
 }
 
 /// What to tell the caller once the transaction is on the disk.
@@ -115,8 +117,12 @@ impl Worker {
     fn transaction(&self, group: Vec<Request>) {
         let begun = self.database.begin();
         let mut answers = Vec::with_capacity(group.len());
-        let mut touched = Vec::new();
+        let (mut touched, mut vacuums) = (Vec::new(), Vec::new());
         for request in group {
+            if let Request::Vacuum { reply } = request {
+                vacuums.push(reply);
+                continue;
+            }
             touched.extend(wakes(&request));
             answers.push(self.handle(request, begun.clone()));
         }
@@ -131,6 +137,13 @@ impl Worker {
         }
         for queue in touched {
             self.changed[&queue].notify_waiters();
+        }
+        if !vacuums.is_empty() {
+            let vacuumed = self.database.vacuum();
+            for reply in vacuums {
+                // A caller that no longer waits is not an error.
+                let _ = reply.send(vacuumed.clone());
+            }
         }
     }
 
@@ -151,6 +164,7 @@ impl Worker {
             Request::Discard { queue, id, reply } => {
                 later(reply, begun.and_then(|()| d.discard(queue, Some(id))))
             }
+            Request::Vacuum { .. } => Box::new(|_| ()),
             Request::Settle { seq, attempt, ending, reply } => {
                 let result = begun.and_then(|()| d.settle(seq, attempt, &ending));
                 match reply {

@@ -3,17 +3,17 @@ use std::collections::BTreeMap;
 use hindsight_proto::{
     common::v1 as pb,
     event::v1::MemoryChange as PbChange,
-    storage::v1::{Forgotten as PbForgotten, ForgettingRecord, Gap as PbGap, Rederivation as PbRederivation},
+    storage::v1::{ForgettingRecord, Forgotten as PbForgotten, Gap as PbGap, Rederivation as PbRederivation},
 };
 use hindsight_types::{
-    Batch, FilesSearched, Forgetting, ForgettingId, ForgettingState, Forgotten, Gap, Invalid, MemoryId, Proof,
-    Rederivation, Scope, SessionId, Subject, TenantId, TraceId, UserId, Visibility,
+    Batch, FilesSearched, Forgetting, ForgettingId, ForgettingState, Forgotten, Gap, Invalid, MemoryId,
+    Proof, Rederivation, Scope, SessionId, Subject, TenantId, TraceId, UserId, Visibility,
 };
 use uuid::Uuid;
 
 use crate::{
     enums::{memory_kind_from_proto, memory_kind_to_proto},
-    scope::{scope_from_proto, scope_to_proto},
+    scope::{scope_from_proto, visibility_to_proto},
     time::{optional_time_from_proto, time_from_proto, time_to_proto},
 };
 
@@ -22,10 +22,9 @@ pub fn subject_to_proto(subject: &Subject) -> pb::ForgettingSubject {
     let subject = match subject {
         Subject::User(user) => Pb::User(user.to_string()),
         Subject::Run(trace) => Pb::TraceId(trace.to_string()),
-        Subject::Memory(kind, id) => Pb::Memory(pb::ForgottenMemory {
-            kind: memory_kind_to_proto(*kind),
-            memory_id: id.to_string(),
-        }),
+        Subject::Memory(kind, id) => {
+            Pb::Memory(pb::ForgottenMemory { kind: memory_kind_to_proto(*kind), memory_id: id.to_string() })
+        }
     };
     pb::ForgettingSubject { subject: Some(subject) }
 }
@@ -35,9 +34,7 @@ pub fn subject_from_proto(subject: Option<pb::ForgettingSubject>) -> Result<Subj
     match subject.and_then(|s| s.subject).ok_or_else(|| Invalid::new("subject", "is required"))? {
         Pb::User(user) => Ok(Subject::User(UserId::new(user)?)),
         Pb::TraceId(trace) => Ok(Subject::Run(TraceId::new(trace)?)),
-        Pb::Memory(m) => {
-            Ok(Subject::Memory(memory_kind_from_proto(m.kind)?, MemoryId::parse(&m.memory_id)?))
-        }
+        Pb::Memory(m) => Ok(Subject::Memory(memory_kind_from_proto(m.kind)?, MemoryId::parse(&m.memory_id)?)),
     }
 }
 
@@ -117,10 +114,7 @@ fn state_from_proto(state: i32, reason: String) -> Result<ForgettingState, Inval
 }
 
 pub(crate) fn forgotten_to_proto(forgotten: &Forgotten) -> PbForgotten {
-    PbForgotten {
-        subject: Some(subject_to_proto(&forgotten.subject)),
-        at: Some(time_to_proto(forgotten.at)),
-    }
+    PbForgotten { subject: Some(subject_to_proto(&forgotten.subject)), at: Some(time_to_proto(forgotten.at)) }
 }
 
 pub(crate) fn forgotten_from_proto(tenant: TenantId, forgotten: PbForgotten) -> Result<Forgotten, Invalid> {
@@ -132,7 +126,6 @@ pub(crate) fn forgotten_from_proto(tenant: TenantId, forgotten: PbForgotten) -> 
 }
 
 pub(crate) fn forgetting_record_to_proto(f: &Forgetting) -> ForgettingRecord {
-    let scope = |visibility: &Visibility| Scope::new(f.scope.tenant.clone(), visibility.clone());
     ForgettingRecord {
         forgetting: Some(forgetting_to_proto(f)),
         collection: f.batch.collection.clone(),
@@ -145,7 +138,7 @@ pub(crate) fn forgetting_record_to_proto(f: &Forgetting) -> ForgettingRecord {
             .map(|r| PbRederivation {
                 kind: memory_kind_to_proto(r.kind),
                 memory_id: r.memory.to_string(),
-                scope: Some(scope_to_proto(&scope(&r.visibility))),
+                scope: Some(visibility_to_proto(&r.visibility)),
                 trace_ids: r.runs.iter().map(ToString::to_string).collect(),
             })
             .collect(),
@@ -154,7 +147,7 @@ pub(crate) fn forgetting_record_to_proto(f: &Forgetting) -> ForgettingRecord {
             .gaps
             .iter()
             .map(|g| PbGap {
-                scope: Some(scope_to_proto(&scope(&g.visibility))),
+                scope: Some(visibility_to_proto(&g.visibility)),
                 session: g.session.to_string(),
                 at: Some(time_to_proto(g.at)),
             })
@@ -165,10 +158,11 @@ pub(crate) fn forgetting_record_to_proto(f: &Forgetting) -> ForgettingRecord {
             .iter()
             .map(|(kind, visibility)| PbChange {
                 kind: memory_kind_to_proto(*kind),
-                scope: Some(scope_to_proto(&scope(visibility))),
+                scope: Some(visibility_to_proto(visibility)),
             })
             .collect(),
         probes: f.probes.iter().copied().collect(),
+        vacuumed: f.vacuumed.iter().cloned().collect(),
         rounds: f.rounds,
         revision: f.revision,
         erased_at: f.erased_at.map(time_to_proto),
@@ -194,6 +188,7 @@ pub(crate) fn forgetting_record_from_proto(
         letters: f.letters,
         batch,
         probes: record.probes.into_iter().collect(),
+        vacuumed: record.vacuumed.into_iter().collect(),
         rounds: record.rounds,
         proof: f.proof.map(proof_from_proto),
         revision: record.revision,
@@ -204,8 +199,9 @@ pub(crate) fn forgetting_record_from_proto(
 }
 
 fn batch_from_proto(tenant: &TenantId, record: &ForgettingRecord) -> Result<Batch, Invalid> {
-    let point =
-        |p: &String| Uuid::parse_str(p).map_err(|e| Invalid::new("points", format!("`{p}` is not a UUID: {e}")));
+    let point = |p: &String| {
+        Uuid::parse_str(p).map_err(|e| Invalid::new("points", format!("`{p}` is not a UUID: {e}")))
+    };
     let rederivation = |r: &PbRederivation| {
         Ok::<_, Invalid>(Rederivation {
             kind: memory_kind_from_proto(r.kind)?,
@@ -222,7 +218,10 @@ fn batch_from_proto(tenant: &TenantId, record: &ForgettingRecord) -> Result<Batc
         })
     };
     let change = |c: &PbChange| {
-        Ok::<_, Invalid>((memory_kind_from_proto(c.kind)?, scope_from_proto(tenant, c.scope.clone())?.visibility))
+        Ok::<_, Invalid>((
+            memory_kind_from_proto(c.kind)?,
+            scope_from_proto(tenant, c.scope.clone())?.visibility,
+        ))
     };
     Ok(Batch {
         collection: record.collection.clone(),

@@ -1,9 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use hindsight_types::{
-    Forgetting, ForgettingId, ForgettingPreview, Forgotten, Subject, TenantId, Timestamp,
-};
+use hindsight_types::{Forgetting, ForgettingId, ForgettingPreview, Forgotten, Subject, TenantId, Timestamp};
 
 use crate::{Probes, StoreError};
 

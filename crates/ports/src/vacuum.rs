@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use hindsight_types::Timestamp;
 
 use crate::{Probes, StoreError};
 
@@ -29,9 +30,10 @@ impl FilesRead {
 #[async_trait]
 pub trait Vacuum: Send + Sync + 'static {
     /// Writes the files of these parts (collections of a store; none of a queue) anew from what there is, so that
-    /// nothing is left in them of what was deleted or replaced before the call. `false`: the files are a server's,
-    /// out of reach. Can be broken off at any point and called again; reads go on meanwhile.
-    async fn vacuum(&self, parts: &[String]) -> Result<bool, StoreError>;
+    /// nothing is left in them of what was deleted or replaced by `deleted_at`. One that was written anew since then
+    /// is left as it is. Can be broken off at any point and called again; reads go on meanwhile.
+    async fn vacuum(&self, parts: &[String], deleted_at: Timestamp, now: Timestamp)
+    -> Result<(), StoreError>;
 
     /// Looks for probes in every file, of all tenants. `None`: the files are out of reach.
     async fn find(&self, probes: &Probes) -> Result<Option<FilesRead>, StoreError>;

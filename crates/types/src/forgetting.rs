@@ -175,6 +175,8 @@ pub struct Forgetting {
     pub batch: Batch,
     /// Fingerprints of deleted texts, to look for; none when it is over.
     pub probes: BTreeSet<u64>,
+    /// Collections whose files were written anew since everything was deleted.
+    pub vacuumed: BTreeSet<String>,
     /// Times that it was proved so far.
     pub rounds: u32,
     pub proof: Option<Proof>,
@@ -208,6 +210,7 @@ impl Forgetting {
             letters: 0,
             batch: Batch::default(),
             probes: BTreeSet::new(),
+            vacuumed: BTreeSet::new(),
             rounds: 0,
             proof: None,
             revision: 0,

@@ -33,7 +33,8 @@ fn a_chinese_text_is_found() {
 
 #[test]
 fn there_is_room_for_so_many() {
-    let texts: Vec<String> = (0..5_000).map(|n| format!("{n}: something that somebody said, at {n}")).collect();
+    let texts: Vec<String> =
+        (0..5_000).map(|n| format!("{n}: something that somebody said, at {n}")).collect();
     let probes = Probes::of(texts.iter().map(String::as_str));
     assert!((MOST_PROBES - 4..=MOST_PROBES).contains(&probes.len()), "{}", probes.len());
     assert_eq!(Probes::from_fingerprints(probes.fingerprints().iter().copied()), probes);

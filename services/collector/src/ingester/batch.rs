@@ -2,11 +2,12 @@ use std::{collections::HashMap, sync::atomic::Ordering, time::Duration};
 
 use futures::future::join_all;
 use hindsight_ports::{BusError, Delivery, EmbedError, Queue, StoreError};
+use hindsight_telemetry::{Label, Metric};
 use hindsight_types::{Event, Fact, MemoryId};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{Shared, facts};
+use super::{Shared, facts, forgotten::Arrives};
 use crate::message::{self, Carried};
 
 /// Attempts within one delivery; the deliveries are given back before their lease ends.
@@ -77,6 +78,13 @@ impl Batch {
         batch
     }
 
+    /// Without what was forgotten since it was recorded, which is done with.
+    async fn known(mut self, shared: &Shared) -> Self {
+        self.events = remembered(shared, self.events).await;
+        self.facts = remembered(shared, self.facts).await;
+        self
+    }
+
     /// Writes, asks for evaluations, settles. Requests to judge wait for the batches before, so that the
     /// steps of a task are there when it is judged.
     pub(super) async fn carry(
@@ -87,7 +95,8 @@ impl Batch {
         stop: CancellationToken,
     ) {
         let s: &Shared = &shared;
-        let (events_written, ()) = tokio::join!(self.write_events(s, &stop), self.write_facts(s, &stop));
+        let batch = self.known(s).await;
+        let (events_written, ()) = tokio::join!(batch.write_events(s, &stop), batch.write_facts(s, &stop));
         if let Some(before) = before {
             // An error says that the batch before is gone, written or not: its deliveries come again.
             let _ = before.await;
@@ -118,7 +127,8 @@ impl Batch {
         let write = || async {
             let (appended, marked) =
                 tokio::join!(shared.store.append_events(&events), marks.write(&*shared.store));
-            Ok(appended.and(marked)?)
+            appended.and(marked)?;
+            shared.settle_forgotten(&events.iter().collect::<Vec<_>>()).await
         };
         match patiently(shared, stop, write).await {
             Ok(()) => {
@@ -133,8 +143,10 @@ impl Batch {
             Err(Failure::Final(_)) => {
                 let mut written = Vec::new();
                 for (held, event) in self.events.iter().zip(&events) {
-                    let write =
-                        || async { Ok(shared.store.append_events(std::slice::from_ref(event)).await?) };
+                    let write = || async {
+                        shared.store.append_events(std::slice::from_ref(event)).await?;
+                        shared.settle_forgotten(&[event]).await
+                    };
                     match patiently(shared, stop, write).await {
                         Ok(()) => written.push(held),
                         Err(failure) => settle(shared, &held.delivery, failure.end()).await,
@@ -160,8 +172,13 @@ impl Batch {
             return;
         }
         let replaced = self.facts.iter().filter(|h| !std::ptr::eq(last[&h.value.id], *h)).collect::<Vec<_>>();
-        let write =
-            |facts: &[&Held<Fact>]| facts::write(shared, facts.iter().map(|h| h.value.clone()).collect());
+        let write = |held: &[&Held<Fact>]| {
+            let facts: Vec<Fact> = held.iter().map(|h| h.value.clone()).collect();
+            async move {
+                facts::write(shared, facts.clone()).await?;
+                shared.settle_forgotten(&facts.iter().collect::<Vec<_>>()).await
+            }
+        };
         match patiently(shared, stop, || write(&chosen)).await {
             Ok(()) => settle_all(shared, &chosen, End::Ack).await,
             Err(Failure::Transient(reason)) => settle_all(shared, &chosen, End::Retry(&reason)).await,
@@ -177,6 +194,35 @@ impl Batch {
         }
         settle_all(shared, &replaced, End::Ack).await;
     }
+}
+
+/// While it is not known what was forgotten, nothing is written.
+async fn remembered<T: Arrives>(shared: &Shared, held: Vec<Held<T>>) -> Vec<Held<T>> {
+    let values: Vec<&T> = held.iter().map(|h| &h.value).collect();
+    let forgotten = match shared.forgotten(&values).await {
+        Ok(forgotten) => forgotten,
+        Err(error) => {
+            let reason = error.to_string();
+            shared.trouble.report(Some(reason.clone()));
+            settle_all(shared, &held.iter().collect::<Vec<_>>(), End::Retry(&reason)).await;
+            return Vec::new();
+        }
+    };
+    let mut kept = Vec::new();
+    for (held, forgotten) in held.into_iter().zip(forgotten) {
+        let Some(forgotten) = forgotten else {
+            kept.push(held);
+            continue;
+        };
+        match shared.take_along(&held.value, forgotten).await {
+            Ok(()) => {
+                Metric::Forgotten.add(1, &[(Label::Kind, T::KIND)]);
+                settle(shared, &held.delivery, End::Ack).await;
+            }
+            Err(failure) => settle(shared, &held.delivery, failure.end()).await,
+        }
+    }
+    kept
 }
 
 /// Tries again what fails for now, a few times.

@@ -3,16 +3,18 @@
 
 mod batch;
 mod facts;
+mod forgotten;
 mod open;
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use hindsight_forgetting::Forgetter;
 use hindsight_ports::{Bus, BusError, Clock, Consumer, Delivery, Embedder, MemoryStore, Queue};
 use hindsight_runtime::Trouble;
 use hindsight_telemetry::{Metric, span};
@@ -48,6 +50,8 @@ struct Shared {
     marked: open::Marked,
     /// Time between two marks of a task that is under way.
     touch_every: Duration,
+    /// Knows what was forgotten.
+    forgetter: OnceLock<Forgetter>,
 }
 
 impl Ingester {
@@ -60,8 +64,14 @@ impl Ingester {
     ) -> Self {
         let (held, trouble) = (AtomicUsize::new(0), Trouble::default());
         let (marked, touch_every) = (open::Marked::default(), Duration::from_millis(settings.touch_ms));
-        let shared = Shared { bus, store, embedder, clock, held, trouble, marked, touch_every };
+        let forgetter = OnceLock::new();
+        let shared = Shared { bus, store, embedder, clock, held, trouble, marked, touch_every, forgetter };
         Self { settings, shared: Arc::new(shared) }
+    }
+
+    /// The first one given stays.
+    pub(crate) fn forgetting(&self, forgetter: Forgetter) {
+        self.shared.forgetter.get_or_init(|| forgetter);
     }
 
     pub(crate) fn trouble(&self) -> Option<String> {
