@@ -166,7 +166,7 @@ pub trait MemoryStore: Send + Sync + 'static {
     /// Writes memories of any kinds. An id that exists is replaced, except that a stored fact stays which
     /// arrived later (by `retained_at`, in microseconds), and that failure patterns and lessons are merged
     /// with what is stored under their id: sources are united (at most 100 stay, the greatest ids), times span both, a lesson's stage only moves forward, and the one seen or supported last gives
-    /// the text. A lesson's `supported` and `refuted` are always recounted from the ledger.
+    /// the text. `supported` and `refuted` are always recounted from the ledger.
     async fn upsert(&self, memories: &[Encoded<Memory>]) -> Result<(), StoreError>;
 
     /// Best first; entities and periods newest first; equals by id. Obsolete facts are not found; expired ones
@@ -271,8 +271,9 @@ pub trait MemoryStore: Send + Sync + 'static {
     /// Of all tenants, for upkeep alone. What is left after an error goes with the next call.
     async fn expire_receipts(&self, before: Timestamp) -> Result<u64, StoreError>;
 
-    /// Appends to the ledger; a line that is there already is left as it is. Lessons it speaks about have
-    /// their counts recomputed.
+    /// Adds to the ledger. A line that is there already is joined with the new one ([`Evidence::join`]), so that
+    /// neither order nor repetition matters. Lessons, experiences and failure patterns it speaks about have their
+    /// counts recomputed.
     async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError>;
 
     async fn evidence(&self, viewer: &Viewer, memory: MemoryId) -> Result<Vec<Evidence>, StoreError>;

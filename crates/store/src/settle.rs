@@ -1,10 +1,11 @@
-//! Records that meet themselves across runs: read, merge, write what nobody changed since, and look again.
+//! Memories that meet themselves across runs, or that the ledger counts: whoever writes them and in whatever order,
+//! nothing is lost and the counts are what the ledger says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hindsight_ports::{Encoded, Encoding, StoreError};
-use hindsight_types::{Evidence, Lesson, Memory, Scope, Verdict};
-use qdrant_client::qdrant::{Condition, PointStruct};
+use hindsight_types::{Evidence, Frequency, Memory, MemoryId, Scope, Stage, TenantId, Timestamp, Verdict};
+use qdrant_client::qdrant::{Condition, PointStruct, RetrievedPoint};
 use uuid::Uuid;
 
 use crate::{
@@ -12,180 +13,180 @@ use crate::{
     field,
     merge::merge,
     point,
-    scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk},
+    scoped::{ScopedBackend, ScopedFilter, Show, Walk},
     stored::{Stored, verdict},
-    write::{POINTS, encoded, in_batches, records},
+    swap::{Change, Round, swap},
+    write::encoded,
 };
 
-/// Rounds of compare-and-swap. In each round some writer succeeds, so this many must be at it to fail.
-const ROUNDS: usize = 32;
-
-type Pending = BTreeMap<Uuid, Encoded<Memory>>;
-
-/// A merged record as it is stored.
-struct Current {
-    memory: Memory,
-    encoding: Encoding,
-    revision: i64,
+/// What is to be done to one memory that the ledger counts.
+enum Settling {
+    Merge(Encoded<Memory>),
+    /// With the stamp of what was written, so that it is known again.
+    Replace(Encoded<Memory>, Option<i64>),
+    Recount,
+    Restage(Stage),
+    /// How often a failure pattern was seen lately.
+    Seen(Frequency),
 }
 
-/// Merges memories of one collection into what is stored of them.
+/// Merges or replaces memories of one collection.
 pub(crate) async fn memories(
     backend: &ScopedBackend,
     collection: Collection,
     memories: Vec<&Encoded<Memory>>,
 ) -> Result<(), StoreError> {
-    let mut by_tenant: BTreeMap<&str, Pending> = BTreeMap::new();
+    let mut by_tenant: BTreeMap<&TenantId, BTreeMap<Uuid, Settling>> = BTreeMap::new();
     for memory in memories {
         let scope = memory.value.scope();
-        let pending = by_tenant.entry(scope.tenant.as_str()).or_default();
+        let changes = by_tenant.entry(&scope.tenant).or_default();
         let id = point::id(&scope.tenant, memory.value.key());
-        let joined = match pending.get(&id) {
-            Some(other) => join(&other.value, &other.encoding, memory)?,
+        let change = match changes.get(&id) {
+            _ if !collection.is_merged() => Settling::Replace(memory.clone(), None),
+            Some(Settling::Merge(other)) => Settling::Merge(join(other, memory)?),
             // Joined with itself a record is in the form in which it is compared.
-            None => join(&memory.value, &memory.encoding, memory)?,
+            _ => Settling::Merge(join(memory, memory)?),
         };
-        pending.insert(id, joined);
+        changes.insert(id, change);
     }
-    for pending in by_tenant.into_values() {
-        let mut pending = pending.into_iter().peekable();
-        while pending.peek().is_some() {
-            settle(backend, collection, pending.by_ref().take(POINTS).collect()).await?;
-        }
+    for (tenant, changes) in by_tenant {
+        swap(backend, collection, tenant, changes).await?;
     }
     Ok(())
 }
 
-/// Appends to the ledger and counts the lessons anew that the lines speak about.
-pub(crate) async fn evidence(backend: &ScopedBackend, lines: &[Evidence]) -> Result<(), StoreError> {
-    records(backend, Collection::Evidence, lines, Overwrite::Never).await?;
-    let mut by_tenant: BTreeMap<&str, (&Scope, BTreeSet<Uuid>)> = BTreeMap::new();
-    for line in lines {
-        let tenant = &line.scope.tenant;
-        let (_, lessons) = by_tenant.entry(tenant.as_str()).or_insert((&line.scope, BTreeSet::new()));
-        lessons.insert(point::id(tenant, line.memory_id.0));
-    }
-    for (scope, lessons) in by_tenant.into_values() {
-        let dense = backend.dense();
-        let stored =
-            current(backend, Collection::Lessons, scope, lessons.into_iter(), dense.as_deref()).await?;
-        let pending = stored.into_iter().map(|(id, Current { memory, encoding, .. })| {
-            let unchanged = Encoded { value: memory, encoding };
-            (id, unchanged)
-        });
-        settle(backend, Collection::Lessons, pending.collect()).await?;
-    }
-    Ok(())
-}
-
-/// Until nothing of `pending`, all of one tenant, is missing from the store.
-async fn settle(
+/// Counts anew what the ledger says of these memories, of whatever kinds they are.
+pub(crate) async fn recount(
     backend: &ScopedBackend,
-    collection: Collection,
-    mut pending: Pending,
+    tenant: &TenantId,
+    memories: &[MemoryId],
 ) -> Result<(), StoreError> {
-    for _ in 0..ROUNDS {
-        let Some(scope) = pending.values().next().map(|m| m.value.scope().clone()) else { return Ok(()) };
-        // What is read under a name is written under it.
-        let dense = backend.dense();
-        let dense = dense.as_deref();
-        let stored = current(backend, collection, &scope, pending.keys().copied(), dense).await?;
-        let mut writes: BTreeMap<Option<i64>, Vec<PointStruct>> = BTreeMap::new();
-        let mut settled = Vec::new();
-        for (id, mine) in &pending {
-            let now = stored.get(id);
-            let mut next = match now {
-                Some(now) => join(&now.memory, &now.encoding, mine)?,
-                None => mine.clone(),
-            };
-            if let Memory::Lesson(lesson) = &mut next.value {
-                recount(backend, lesson).await?;
-            }
-            if now.is_some_and(|now| now.memory == next.value) {
-                settled.push(*id);
-                continue;
-            }
-            let revision = now.map(|now| now.revision);
-            let point = at_revision(&next, revision.unwrap_or(0) + 1, dense);
-            writes.entry(revision).or_default().push(point);
-        }
-        for id in settled {
-            pending.remove(&id);
-        }
-        for (revision, points) in writes {
-            let overwrite = revision.map_or(Overwrite::Never, Overwrite::AtRevision);
-            in_batches(backend, collection, points, overwrite).await?;
-        }
+    for collection in Collection::ALL.into_iter().filter(|c| c.is_counted()) {
+        let changes = memories.iter().map(|id| (point::id(tenant, id.0), Settling::Recount));
+        swap(backend, collection, tenant, changes.collect::<Vec<_>>()).await?;
     }
-    if pending.is_empty() {
-        return Ok(());
-    }
-    Err(StoreError::Unavailable(format!(
-        "{} records of {} were changed by others {ROUNDS} times in a row",
-        pending.len(),
-        collection.name()
-    )))
+    Ok(())
 }
 
-fn at_revision(memory: &Encoded<Memory>, revision: i64, dense: Option<&str>) -> PointStruct {
-    let mut point = encoded(memory, dense);
-    point.payload.insert(field::REVISION.to_owned(), revision.into());
-    point
+/// Sets the stage of a lesson exactly. `false`: it has that stage, or there is no such lesson.
+pub(crate) async fn restage(
+    backend: &ScopedBackend,
+    tenant: &TenantId,
+    lesson: MemoryId,
+    stage: Stage,
+) -> Result<bool, StoreError> {
+    let change = (point::id(tenant, lesson.0), Settling::Restage(stage));
+    swap(backend, Collection::Lessons, tenant, [change]).await
+}
+
+/// Notes how often a failure pattern was seen lately, unless that was counted later already.
+pub(crate) async fn seen(
+    backend: &ScopedBackend,
+    tenant: &TenantId,
+    pattern: MemoryId,
+    frequency: Frequency,
+) -> Result<bool, StoreError> {
+    let change = (point::id(tenant, pattern.0), Settling::Seen(frequency));
+    swap(backend, Collection::FailurePatterns, tenant, [change]).await
+}
+
+impl Change for Settling {
+    async fn next(
+        &mut self,
+        round: &Round<'_>,
+        stored: Option<&RetrievedPoint>,
+    ) -> Result<Option<PointStruct>, StoreError> {
+        if let Self::Replace(mine, written) = self {
+            let stamp = stored.and_then(|p| point::integer(&p.payload, field::STAMP));
+            if written.is_some() && *written == stamp {
+                return Ok(None);
+            }
+            count(round.backend, &mut mine.value).await?;
+            let point = encoded(mine, round.dense);
+            *written = point::integer(&point.payload, field::STAMP);
+            return Ok(Some(point));
+        }
+        let now = stored.map(|point| current(point, round.dense)).transpose()?;
+        let mut next = match (&*self, &now) {
+            (Self::Merge(mine), Some(now)) => join(now, mine)?,
+            (Self::Merge(mine), None) => mine.clone(),
+            (_, Some(now)) => now.clone(),
+            (_, None) => return Ok(None),
+        };
+        if let (Self::Restage(stage), Memory::Lesson(lesson)) = (&*self, &mut next.value) {
+            lesson.stage = *stage;
+        }
+        if let (Self::Seen(frequency), Memory::FailurePattern(pattern)) = (&*self, &mut next.value) {
+            pattern.frequency = pattern.frequency.max(Some(*frequency));
+        }
+        count(round.backend, &mut next.value).await?;
+        let unchanged = now.is_some_and(|now| now.value == next.value);
+        Ok((!unchanged).then(|| encoded(&next, round.dense)))
+    }
+}
+
+fn current(point: &RetrievedPoint, dense: Option<&str>) -> Result<Encoded<Memory>, StoreError> {
+    Ok(Encoded { value: point::decode(point)?, encoding: point::encoding(point.vectors.clone(), dense) })
 }
 
 /// `theirs` and `mine` as one, with the encoding of the text that remained.
-fn join(theirs: &Memory, encoding: &Encoding, mine: &Encoded<Memory>) -> Result<Encoded<Memory>, StoreError> {
-    let value = merge(theirs, &mine.value).ok_or_else(|| {
+fn join(theirs: &Encoded<Memory>, mine: &Encoded<Memory>) -> Result<Encoded<Memory>, StoreError> {
+    let value = merge(&theirs.value, &mine.value).ok_or_else(|| {
         let (id, kind) = (mine.value.id(), mine.value.kind().as_str());
         StoreError::Rejected(format!("{kind} {id}: the same id is in use in another scope"))
     })?;
     let is_mine = value.indexed_text() == mine.value.indexed_text();
-    let encoding = if is_mine { mine.encoding.clone() } else { encoding.clone() };
-    Ok(Encoded { value, encoding })
+    let encoding: &Encoding = if is_mine { &mine.encoding } else { &theirs.encoding };
+    Ok(Encoded { value, encoding: encoding.clone() })
 }
 
-async fn current(
-    backend: &ScopedBackend,
-    collection: Collection,
-    scope: &Scope,
-    ids: impl ExactSizeIterator<Item = Uuid>,
-    dense: Option<&str>,
-) -> Result<BTreeMap<Uuid, Current>, StoreError> {
-    let count = ids.len();
-    let filter = ScopedFilter::upkeep(scope).and_ids(ids);
-    let scrolled = backend.scroll(collection, filter, Walk::ById(None), count, Show::All).await?;
-    let current = scrolled.points.into_iter().map(|p| {
-        let memory = point::decode(&p)?;
-        let id = point::from_point_id(p.id)?;
-        let revision = point::integer(&p.payload, field::REVISION)
-            .ok_or_else(|| StoreError::Corrupt(format!("point {id}: has no `revision`")))?;
-        Ok((id, Current { memory, encoding: point::encoding(p.vectors, dense), revision }))
-    });
-    current.collect()
-}
-
-/// What the ledger of its whole tenant says of a lesson. Always read after the lesson's revision: whoever adds
+/// What the ledger of its whole tenant says of a memory. Always read after the memory's revision: whoever adds
 /// a line afterwards counts again.
-async fn recount(backend: &ScopedBackend, lesson: &mut Lesson) -> Result<(), StoreError> {
-    let ledger =
-        ScopedFilter::upkeep(&lesson.scope).and(Condition::matches(field::MEMORY_ID, lesson.id.to_string()));
-    let lines = |v| ledger.clone().and(Condition::matches(field::VERDICT, verdict(v).to_owned()));
-    let (supported, refuted, last) = futures::try_join!(
-        backend.count(Collection::Evidence, lines(Verdict::Supported)),
-        backend.count(Collection::Evidence, lines(Verdict::Refuted)),
-        backend.scroll(
-            Collection::Evidence,
-            lines(Verdict::Supported),
-            Walk::NewestFirst(field::AT),
-            1,
-            Show::Record
-        ),
-    )?;
-    lesson.supported = u32::try_from(supported).unwrap_or(u32::MAX);
-    lesson.refuted = u32::try_from(refuted).unwrap_or(u32::MAX);
-    if let Some(point) = last.points.first() {
-        let line: Evidence = point::decode(point)?;
-        lesson.last_supported_at = lesson.last_supported_at.max(line.at);
+async fn count(backend: &ScopedBackend, memory: &mut Memory) -> Result<(), StoreError> {
+    let counted = Counted::of(backend, memory.scope(), memory.id()).await?;
+    match memory {
+        Memory::Lesson(lesson) => {
+            (lesson.supported, lesson.refuted) = (counted.supported, counted.refuted);
+            if let Some(at) = counted.last_supported_at {
+                lesson.last_supported_at = lesson.last_supported_at.max(at);
+            }
+        }
+        Memory::Experience(run) => (run.supported, run.refuted) = (counted.supported, counted.refuted),
+        Memory::FailurePattern(pattern) => {
+            (pattern.supported, pattern.refuted) = (counted.supported, counted.refuted);
+        }
+        Memory::Fact(_) | Memory::Step(_) => {}
     }
     Ok(())
+}
+
+struct Counted {
+    supported: u32,
+    refuted: u32,
+    last_supported_at: Option<Timestamp>,
+}
+
+impl Counted {
+    async fn of(backend: &ScopedBackend, scope: &Scope, memory: MemoryId) -> Result<Self, StoreError> {
+        let ledger =
+            ScopedFilter::upkeep(scope).and(Condition::matches(field::MEMORY_ID, memory.to_string()));
+        let lines = |v| ledger.clone().and(Condition::matches(field::VERDICT, verdict(v).to_owned()));
+        let (supported, refuted, last) = futures::try_join!(
+            backend.count(Collection::Evidence, lines(Verdict::Supported)),
+            backend.count(Collection::Evidence, lines(Verdict::Refuted)),
+            backend.scroll(
+                Collection::Evidence,
+                lines(Verdict::Supported),
+                Walk::NewestFirst(field::AT),
+                1,
+                Show::Record
+            ),
+        )?;
+        let last = last.points.first().map(point::decode::<Evidence>).transpose()?;
+        Ok(Self {
+            supported: u32::try_from(supported).unwrap_or(u32::MAX),
+            refuted: u32::try_from(refuted).unwrap_or(u32::MAX),
+            last_supported_at: last.map(|line| line.at),
+        })
+    }
 }

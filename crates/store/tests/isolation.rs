@@ -157,7 +157,8 @@ impl Case<'_> {
                 let mut line = evidence(&scope, MemoryId(id(0)), &run(key), Verdict::Supported, key.into());
                 line.id = EvidenceId(id(key));
                 self.store.append_evidence(std::slice::from_ref(&line)).await.unwrap();
-                self.model.evidence.entry((scope.tenant, line.id)).or_insert(line);
+                let there = self.model.evidence.entry((scope.tenant, line.id));
+                there.and_modify(|there| *there = there.join(&line)).or_insert(line);
             }
             Op::Read(who) => self.read(&self.viewer(&who)).await,
         }

@@ -16,8 +16,9 @@ pub use events::{
     events_are_stored_once, events_come_in_order, events_stay_in_their_scope, large_events, many_events,
 };
 pub use ledger::{
-    evaluations_are_replaced_and_listed, evidence_is_append_only, former_verdicts_are_kept,
-    judged_runs_are_found_for_upkeep, lesson_counts_follow_the_ledger, reevaluations_are_kept,
+    all_counts_follow_the_ledger, evaluations_are_replaced_and_listed, former_verdicts_are_kept,
+    judged_runs_are_found_for_upkeep, lesson_counts_follow_the_ledger, lines_of_a_run_are_joined,
+    reevaluations_are_kept,
 };
 pub use lists::{
     lists_are_newest_first, pages_cover_equal_times, pages_survive_writes, tokens_fit_one_list_only,
@@ -45,11 +46,11 @@ pub use tasks::open_tasks_are_found_when_idle;
 macro_rules! memory_store_suite {
     ($open:expr) => {
         $crate::memory_store_suite! { $open =>
-            an_empty_arm_finds_nothing another_embedder_is_taken candidates_are_best_first
+            all_counts_follow_the_ledger an_empty_arm_finds_nothing another_embedder_is_taken candidates_are_best_first
             candidates_come_with_their_vectors each_arm_finds_its_own names_are_found_however_they_are_written
             concurrent_writers_lose_nothing
             evaluations_are_replaced_and_listed events_are_stored_once events_come_in_order
-            events_stay_in_their_scope every_kind_comes_back evidence_is_append_only facts_are_of_one_user
+            events_stay_in_their_scope every_kind_comes_back lines_of_a_run_are_joined facts_are_of_one_user
             former_verdicts_are_kept judged_runs_are_found_for_upkeep large_events lesson_counts_follow_the_ledger lists_are_newest_first many_events memories_are_replaced
             facts_of_a_session_are_found_around_a_time newer_facts_stay memories_stay_in_their_scope obsolete_facts_are_not_found open_tasks_are_found_when_idle pages_cover_equal_times
             pages_survive_writes patterns_merge_across_runs promoted_lessons_stay_promoted receipts_are_kept

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use hindsight_types::{
-    Evaluation, EvaluationRecord, EvaluationState, FormerVerdicts, JudgeChoice, Memory, Reevaluation,
-    ReevaluationId, ReevaluationState, ReevaluationTarget, Verdict, Viewer,
+    Evaluation, EvaluationRecord, EvaluationState, Evidence, EvidenceOrigin, FormerVerdicts, JudgeChoice, Memory,
+    OutcomeStatus, Reevaluation, ReevaluationId, ReevaluationState, ReevaluationTarget, Verdict, Viewer,
 };
 use tokio::task::JoinSet;
 
@@ -135,7 +135,7 @@ pub async fn reevaluations_are_kept(store: Arc<dyn MemoryStore>) {
     assert_eq!(store.judged_runs(&viewer.tenant, "", &PageRequest::default()).await.unwrap().items, []);
 }
 
-pub async fn evidence_is_append_only(store: Arc<dyn MemoryStore>) {
+pub async fn lines_of_a_run_are_joined(store: Arc<dyn MemoryStore>) {
     let tenant = tenant("evidence");
     let (scope, viewer) = (shared(&tenant), Viewer::of_tenant(tenant.clone()));
     let memory = lesson(&scope, "loop", &[], 0).id;
@@ -144,12 +144,21 @@ pub async fn evidence_is_append_only(store: Arc<dyn MemoryStore>) {
     let private = evidence(&private(&tenant, "anna"), memory, &trace("c"), Verdict::Refuted, 3);
     let other = evidence(&scope, lesson(&scope, "disk", &[], 0).id, &trace("a"), Verdict::Refuted, 4);
     store.append_evidence(&[second.clone(), first.clone(), private.clone(), other]).await.unwrap();
-    // The same run speaks again about the same memory.
-    let changed = evidence(&scope, memory, &trace("a"), Verdict::Refuted, 9);
-    store.append_evidence(&[changed]).await.unwrap();
+    assert_eq!(store.evidence(&viewer, memory).await.unwrap(), [first.clone(), second.clone()]);
+    // The same run speaks again about the same memory: what is known better, and what is known later.
+    let said = Evidence {
+        origin: EvidenceOrigin::Reported,
+        outcome: OutcomeStatus::Unknown,
+        ..evidence(&scope, memory, &trace("a"), Verdict::Refuted, 0)
+    };
+    let later = evidence(&scope, memory, &trace("b"), Verdict::Supported, 9);
+    store.append_evidence(&[said.clone(), later.clone(), said.clone()]).await.unwrap();
+    store.append_evidence(&[first.clone(), second.clone()]).await.unwrap();
+    let (first, second) = (first.join(&said), second.join(&later));
+    assert_eq!((first.verdict, first.outcome), (Verdict::Refuted, OutcomeStatus::Success));
     assert_eq!(store.evidence(&viewer, memory).await.unwrap(), [first.clone(), second.clone()]);
     let anna = viewer.with_user(Some(user("anna")));
-    assert_eq!(store.evidence(&anna, memory).await.unwrap(), [first, second, private]);
+    assert_eq!(store.evidence(&anna, memory).await.unwrap(), [first, private, second]);
 }
 
 /// Whoever wrote it and in whatever order: a lesson's counts are what its tenant's ledger says.
@@ -174,10 +183,51 @@ pub async fn lesson_counts_follow_the_ledger(store: Arc<dyn MemoryStore>) {
         });
     }
     writers.join_all().await;
-    // A run that refuted it does not support it afterwards.
-    store.append_evidence(&[line("run-3", Verdict::Supported, 99)]).await.unwrap();
     let found = stored_lesson(&*store, &lesson).await;
     assert_eq!((found.supported, found.refuted), (5, 2));
-    assert_eq!(found.last_supported_at, time(15));
+    // One that refuted it is read again, and supports it.
+    store.append_evidence(&[line("run-3", Verdict::Supported, 99)]).await.unwrap();
+    let found = stored_lesson(&*store, &lesson).await;
+    assert_eq!((found.supported, found.refuted), (6, 1));
+    assert_eq!(found.last_supported_at, time(99));
     assert_eq!(found.sources, lesson.sources);
+}
+
+/// So do those of runs and of failure patterns, also when these are written again.
+pub async fn all_counts_follow_the_ledger(store: Arc<dyn MemoryStore>) {
+    let tenant = tenant("ledger-others");
+    let (scope, viewer) = (shared(&tenant), Viewer::of_tenant(tenant.clone()));
+    let run = samples::experience(&scope, &trace("a"), 10);
+    let pattern = Memory::FailurePattern(samples::failure_pattern(&scope, "docker_pull", &["a"], 4));
+    let counts = async |memory: &Memory| {
+        let found = store.get(&viewer, memory.kind(), memory.id()).await.unwrap().unwrap();
+        match found {
+            Memory::Experience(m) => (m.supported, m.refuted),
+            Memory::FailurePattern(m) => (m.supported, m.refuted),
+            other => panic!("{other:?}"),
+        }
+    };
+    let both = [encoded(run.clone(), 0, &[1]), encoded(pattern.clone(), 0, &[2])];
+    store.upsert(&both).await.unwrap();
+    for memory in [&run, &pattern] {
+        assert_eq!(counts(memory).await, (0, 0));
+        let lines = [("b", Verdict::Supported), ("c", Verdict::Refuted), ("d", Verdict::Supported)];
+        let line = |(name, verdict)| evidence(&scope, memory.id(), &trace(name), verdict, 20);
+        store.append_evidence(&lines.map(line)).await.unwrap();
+        assert_eq!(counts(memory).await, (2, 1));
+    }
+    store.upsert(&both).await.unwrap();
+    // Written by many at once, while more is said.
+    let mut writers = JoinSet::new();
+    for n in 0..6 {
+        let (store, run) = (store.clone(), both[0].clone());
+        let line = evidence(&scope, run.value.id(), &trace(&format!("run-{n}")), Verdict::Refuted, 30);
+        writers.spawn(async move {
+            store.upsert(&[run]).await.unwrap();
+            store.append_evidence(&[line]).await.unwrap();
+        });
+    }
+    writers.join_all().await;
+    assert_eq!(counts(&run).await, (2, 7));
+    assert_eq!(counts(&pattern).await, (2, 1));
 }
