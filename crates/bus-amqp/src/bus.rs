@@ -37,6 +37,7 @@ pub(crate) struct Shared {
     pub(crate) browsing: tokio::sync::Mutex<()>,
     ingest: Watched,
     evaluate: Watched,
+    compact: Watched,
 }
 
 impl Shared {
@@ -44,6 +45,7 @@ impl Shared {
         match queue {
             Queue::Ingest => &self.ingest,
             Queue::Evaluate => &self.evaluate,
+            Queue::Compact => &self.compact,
         }
     }
 
@@ -106,6 +108,7 @@ impl AmqpBus {
             browsing: tokio::sync::Mutex::default(),
             ingest: Watched::default(),
             evaluate: Watched::default(),
+            compact: Watched::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
