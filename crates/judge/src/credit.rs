@@ -1,9 +1,10 @@
 //! Whether a run did what a memory advises, did the opposite, or neither.
 //!
-//! Advice is told in calls ([`act`]); a run followed it when it made the same calls, in their order, and needed
-//! them. What a run took from its own situation may differ from what the advice names (another container, another
-//! order); what it chose by itself must agree ([`agree`]). Whatever cannot be told for sure is neither: a line of
-//! the ledger that is wrong costs more than one that is missing.
+//! Advice is told in calls ([`act`]); a run followed it when it was in the situation that the advice is for
+//! ([`situation`]), made the same calls, in their order, and needed them. What a run took from its own situation may
+//! differ from what the advice names (another container, another order); what it chose by itself, and what tells the
+//! advised call from the rejected one, must agree ([`agree`]). Whatever cannot be told for sure is neither: a line
+//! of the ledger that is wrong costs more than one that is missing.
 
 mod act;
 mod agree;
@@ -18,7 +19,7 @@ use hindsight_types::{
 
 use act::Act;
 use agree::Context;
-use situation::Sightings;
+use situation::{Applies, Sightings};
 use words::Words;
 
 /// Calls of one piece of advice; whoever advises more advises nothing that one could be seen to follow.
@@ -67,8 +68,7 @@ struct Advice {
     rejected: Vec<Act>,
     /// What it names of its own situation.
     context: Context,
-    /// Step of the run from which on it applies; `None`: the run was never in its situation.
-    applies_from: Option<u32>,
+    applies: Applies,
 }
 
 impl Run {
@@ -87,17 +87,19 @@ impl Run {
     }
 
     pub fn lesson(&self, lesson: &Lesson) -> Reading {
+        let rejected: Vec<Act> =
+            lesson.basis.rejected.iter().filter_map(|text| one(act::of_text(text))).collect();
         self.read(&Advice {
-            chosen: act::of_text(&lesson.basis.chosen),
-            rejected: lesson.basis.rejected.iter().flat_map(|text| one(act::of_text(text))).collect(),
+            chosen: told_from(&rejected, act::of_text(&lesson.basis.chosen)),
+            rejected,
             context: Context::of_words(&lesson.situation),
-            applies_from: self.sightings.of_situation(&lesson.situation),
+            applies: self.sightings.of_situation(&lesson.situation),
         })
     }
 
     /// Whether the run met what the lesson is about.
     pub fn meets(&self, lesson: &Lesson) -> bool {
-        self.sightings.of_situation(&lesson.situation).is_some()
+        self.sightings.of_situation(&lesson.situation).from().is_some()
     }
 
     /// The path of a run that did not fail is advice, its dead ends are what it rejects.
@@ -106,28 +108,30 @@ impl Run {
         if evaluation.outcome == OutcomeStatus::Failure {
             return self.neither(self.words.shows_no_way());
         }
-        let labelled = |wanted: fn(StepLabel) -> bool| {
+        let labelled = |wanted: fn(StepLabel) -> bool| -> Vec<Act> {
             let steps = t.steps.iter().zip(&evaluation.steps).take(STEPS);
-            steps.filter(move |(_, v)| wanted(v.label)).flat_map(|(s, _)| act::of_step(s))
+            let acts = steps.filter(|(_, v)| wanted(v.label)).flat_map(|(s, _)| act::of_step(s));
+            acts.filter(|act| act.writes).collect()
         };
-        let chosen: Vec<Act> = labelled(|l| l == StepLabel::Necessary).filter(|act| act.writes).collect();
-        let astray = labelled(|l| matches!(l, StepLabel::Misleading | StepLabel::Failed));
+        let rejected = labelled(|l| matches!(l, StepLabel::Misleading | StepLabel::Failed));
         self.read(&Advice {
-            chosen,
-            rejected: astray.filter(|act| act.writes).collect(),
+            chosen: told_from(&rejected, labelled(|l| l == StepLabel::Necessary)),
+            rejected,
             context: Context::of(t),
-            applies_from: self.sightings.of_situation(&t.task_description),
+            applies: self.sightings.of_situation(&t.task_description),
         })
     }
 
     /// What worked in its stead is advice, the call that failed is what it rejects.
     pub fn pattern(&self, pattern: &FailurePattern) -> Reading {
         let suggested = self.words.after_opening(&pattern.suggestion);
+        let rejected: Vec<Act> =
+            one(act::of_call(&pattern.action_name, &pattern.action_detail)).into_iter().collect();
         self.read(&Advice {
-            chosen: suggested.map(act::of_text).unwrap_or_default(),
-            rejected: one(act::of_call(&pattern.action_name, &pattern.action_detail)).into_iter().collect(),
+            chosen: told_from(&rejected, suggested.map(act::of_text).unwrap_or_default()),
+            rejected,
             context: Context::of_words(&pattern.example),
-            applies_from: self.sightings.of_failure(&pattern.action_name, &pattern.signature),
+            applies: self.sightings.of_failure(&pattern.action_name, &pattern.signature),
         })
     }
 
@@ -157,7 +161,8 @@ impl Run {
     /// The steps that made all of the advised calls, in their order.
     fn followed(&self, advice: &Advice) -> Option<Vec<u32>> {
         // Whoever only looks does what everybody does, unless it is what the trouble calls for.
-        let from = if advice.chosen.iter().any(|act| act.writes) { 0 } else { advice.applies_from? };
+        let looks = !advice.chosen.iter().any(|act| act.writes);
+        let from = if looks { advice.applies.seen? } else { advice.applies.from()? };
         let mut deeds = self.deeds.iter().filter(|deed| deed.step >= from);
         let steps: Option<Vec<u32>> = advice
             .chosen
@@ -185,7 +190,8 @@ impl Run {
     fn agrees(&self, wanted: &Act, deed: &Deed, advice: &Advice) -> bool {
         agree::agrees(wanted, &deed.act, |theirs, mine| {
             self.context.before(deed.step, mine)
-                && (advice.context.names(theirs) || agree::same_shape(theirs, mine))
+                && (agree::same_shape(theirs, mine)
+                    || (!wanted.firm.contains(theirs) && advice.context.names(theirs)))
         })
     }
 
@@ -204,6 +210,14 @@ fn counts(step: &Step, verdict: &StepEvaluation, outcome: OutcomeStatus) -> bool
             StepLabel::Failed => false,
             StepLabel::Redundant | StepLabel::Misleading => outcome == OutcomeStatus::Failure,
         }
+}
+
+/// Notes in each advised call what tells it from a rejected one: what agrees in nothing else is another deed.
+fn told_from(rejected: &[Act], mut chosen: Vec<Act>) -> Vec<Act> {
+    for act in &mut chosen {
+        act.firm = rejected.iter().flat_map(|wrong| agree::differences(act, wrong)).collect();
+    }
+    chosen
 }
 
 /// What a text rejects is told by one call; of several one cannot tell which is meant.

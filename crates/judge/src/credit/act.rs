@@ -31,6 +31,8 @@ pub(super) struct Act {
     pub(super) writes: bool,
     /// The text breaks off, so that arguments may be missing.
     pub(super) cut: bool,
+    /// Of advice: arguments that tell it from what is rejected.
+    pub(super) firm: BTreeSet<String>,
 }
 
 /// What a step called.

@@ -90,6 +90,7 @@ pub(super) fn agrees(wanted: &Act, did: &Act, swaps: impl Fn(&str, &str) -> bool
             _ if is_free(theirs) => {}
             Some(mine) if theirs == mine || swaps(theirs, mine) => alike += 1,
             Some(_) => return false,
+            None if wanted.firm.contains(theirs) => return false,
             None => missing += 1,
         }
     }
@@ -103,8 +104,24 @@ pub(super) fn agrees(wanted: &Act, did: &Act, swaps: impl Fn(&str, &str) -> bool
     }
     alike += wanted.plain.len() - lacking.len();
     // Something else in the place of what is missing is another deed.
-    let replaced = !lacking.is_empty() && !own.is_empty() && !wanted.cut;
+    let replaced = !lacking.is_empty()
+        && (!own.is_empty() && !wanted.cut || lacking.iter().any(|l| wanted.firm.contains(*l)));
     !replaced && alike >= missing + lacking.len()
+}
+
+/// Arguments of an advised call that a rejected one of the same purpose has otherwise, or not at all. Two names that
+/// differ only in what is generated tell nothing.
+pub(super) fn differences(chosen: &Act, rejected: &Act) -> BTreeSet<String> {
+    if chosen.purpose != rejected.purpose {
+        return BTreeSet::new();
+    }
+    let named = chosen.named.iter().filter(|(key, value)| {
+        rejected.named.get(*key).is_some_and(|other| other != *value && !same_shape(other, value))
+            && !is_free(value)
+    });
+    let plain = chosen.plain.difference(&rejected.plain);
+    let plain = plain.filter(|value| !rejected.plain.iter().any(|other| same_shape(other, value)));
+    named.map(|(_, value)| value).chain(plain).cloned().collect()
 }
 
 /// Words of one's own, and lists of things.

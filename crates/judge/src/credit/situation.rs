@@ -22,6 +22,21 @@ const FEW: usize = 3;
 /// What stands in a line for what differs from run to run.
 const KINDS: [&str; 9] = ["id", "n", "path", "time", "addr", "name", "url", "mail", "hex"];
 
+/// Whether a run was in a situation.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Applies {
+    /// First step after the symptom was seen.
+    pub(super) seen: Option<u32>,
+    pub(super) same_task: bool,
+}
+
+impl Applies {
+    /// First step of the run that was in the situation.
+    pub(super) fn from(self) -> Option<u32> {
+        if self.same_task { Some(0) } else { self.seen }
+    }
+}
+
 /// The trouble that a run saw.
 #[derive(Debug)]
 pub(super) struct Sightings {
@@ -60,21 +75,21 @@ impl Sightings {
         Self { task: telling(&t.task_description), lines, failures }
     }
 
-    /// First step after the symptom, where a situation names one, or 0 in a run of the same task.
-    pub(super) fn of_situation(&self, situation: &str) -> Option<u32> {
-        let Some((_, symptom)) = words::symptom(situation) else {
-            let task = telling(situation);
-            let same = overlap(&task, &self.task).min(overlap(&self.task, &task)) >= SAME_TASK;
-            return (task.len() >= FEW && same).then_some(0);
-        };
-        let symptom = telling(symptom);
-        let seen = |line: &&Line| overlap(&symptom, &line.words) >= SAME_SYMPTOM;
-        self.lines.iter().filter(|_| symptom.len() >= FEW).find(seen).map(|line| line.from)
+    /// Of a situation that is told as a task, with the symptom that was seen in it or without.
+    pub(super) fn of_situation(&self, situation: &str) -> Applies {
+        let (task, symptom) = words::symptom(situation).unwrap_or((situation, ""));
+        let (task, symptom) = (telling(task), telling(symptom));
+        let same = overlap(&task, &self.task).min(overlap(&self.task, &task)) >= SAME_TASK;
+        let seen = |line: &&Line| symptom.len() >= FEW && overlap(&symptom, &line.words) >= SAME_SYMPTOM;
+        Applies {
+            seen: self.lines.iter().find(seen).map(|line| line.from),
+            same_task: task.len() >= FEW && same,
+        }
     }
 
-    pub(super) fn of_failure(&self, tool: &str, signature: &str) -> Option<u32> {
+    pub(super) fn of_failure(&self, tool: &str, signature: &str) -> Applies {
         let same = |(_, t, s): &&(u32, String, String)| t == tool && s == signature && !s.is_empty();
-        self.failures.iter().find(same).map(|(from, ..)| *from)
+        Applies { seen: self.failures.iter().find(same).map(|(from, ..)| *from), same_task: false }
     }
 }
 

@@ -25,9 +25,10 @@ fn stance(t: &Trajectory, lesson: &Lesson) -> Stance {
     reading(t, lesson).stance
 }
 
-/// The lesson of the restart loop with other advice.
+/// What the restart loop was about, with other advice.
 fn advising(chosen: &str, rejected: &[&str]) -> Lesson {
     let mut lesson = lessons(&restart_loop()).remove(0);
+    lesson.situation = restart_loop().task_description;
     lesson.basis = Decision {
         chosen: chosen.to_owned(),
         rejected: rejected.iter().map(|r| (*r).to_owned()).collect(),
@@ -112,7 +113,7 @@ fn what_failed_or_was_not_needed_is_not_followed() {
 #[test]
 fn a_run_that_failed_did_what_it_did_whatever_it_was_worth() {
     let lesson = advising("shell(docker restart payment-api)", &[]);
-    let t = run("The container checkout-api restarts in a loop.")
+    let t = run("The container checkout-api restarts in a loop. Find out why and fix it.")
         .call("shell", r#"{"command":"docker restart checkout-api"}"#, "checkout-api")
         .call("shell", r#"{"command":"docker ps"}"#, "checkout-api Restarting (1)")
         .says("It still restarts.")
@@ -251,10 +252,11 @@ fn tools_with_schemas() {
 
 #[test]
 fn a_database_and_its_statement() {
-    let lesson = advising(
+    let mut lesson = advising(
         r#"psql -U postgres -c "ALTER SYSTEM SET max_connections = 300", then systemctl restart postgresql"#,
         &[],
     );
+    lesson.situation = "The database of the shop refuses connections: too many clients already".to_owned();
     let ran = |statement: &str| {
         run("The database refuses connections: too many clients already")
             .call("shell", &format!(r#"{{"command":"psql -U postgres -c \"{statement}\""}}"#), "ALTER SYSTEM")
@@ -344,4 +346,34 @@ fn the_end_of_a_run_does_not_change_what_it_did() {
         t.outcome.status = status;
         assert_eq!(stance(&t, &lesson), Stance::Followed, "{status:?}");
     }
+}
+
+/// Another way of paying, told by the id of a card: what differs from run to run tells nothing, what it is does.
+#[test]
+fn what_tells_the_advice_from_what_is_rejected_must_agree() {
+    let paid = |id: &str, by: &str| {
+        let told = format!(r#"{{"order":"{id}","amount":40,"payment":"{by}"}}"#);
+        run(&format!("The customer wants order {id} to be paid"))
+            .call(
+                "get_order",
+                &format!(r#"{{"order":"{id}"}}"#),
+                &format!(
+                    r#"{{"order":"{id}","amount":40,"payments":["card_7711","voucher_882","card_9001"]}}"#
+                ),
+            )
+            .call("pay_order", &told, &format!(r#"{{"order":"{id}","state":"paid"}}"#))
+            .says("It is paid.")
+            .succeeded()
+    };
+    let mut lesson = advising(
+        "pay_order(amount=40, order=A-1, payment=voucher_1234)",
+        &["pay_order(amount=40, order=A-1, payment=card_1234)"],
+    );
+    lesson.situation = "The customer wants order A-1 to be paid".to_owned();
+    assert_eq!(stance(&paid("B-22", "voucher_882"), &lesson), Stance::Followed);
+    assert_ne!(stance(&paid("B-22", "card_7711"), &lesson), Stance::Followed);
+    // Elsewhere the same call is what everybody does.
+    let mut elsewhere = paid("B-22", "voucher_882");
+    elsewhere.task_description = "Find the cheapest flight to Rome and book it".to_owned();
+    assert_eq!(stance(&elsewhere, &lesson), Stance::Neither);
 }
