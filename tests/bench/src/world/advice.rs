@@ -42,12 +42,14 @@ pub(crate) fn of_block(block: &str, practice: &Practice) -> Vec<Advice> {
 
 fn of_item(item: &str, practice: &Practice) -> Advice {
     let mut advice = Advice::default();
+    let mut helped = Vec::new();
     let mut label = "";
     for line in item.lines() {
         if let Some((name, text)) = line.strip_prefix("- ").and_then(|l| l.split_once(':')) {
             label = name;
             match label {
                 "Do" | "Instead" => advised(text, practice, &mut advice),
+                "Result" => helped.extend(calls(text, practice)),
                 "Called with" => advice.avoid.extend(calls(text, practice)),
                 "Caution" => advice.elsewhere |= text.contains("environment"),
                 _ => {}
@@ -62,7 +64,25 @@ fn of_item(item: &str, practice: &Practice) -> Advice {
             }
         }
     }
+    first(&helped, practice, &mut advice.steps);
     advice
+}
+
+/// Puts what a run says has helped before whatever else it changed.
+fn first(helped: &[&'static str], practice: &Practice, steps: &mut Vec<Told>) {
+    let rank = |command| match () {
+        () if is_look(command, practice) => 0,
+        () if helped.contains(&command) => 1,
+        () => 2,
+    };
+    let missing = helped.iter().filter(|command| steps.iter().all(|step| step.command != **command));
+    let missing: Vec<Told> = missing.map(|command| Told { command, result: String::new() }).collect();
+    steps.extend(missing);
+    steps.sort_by_key(|step| rank(step.command));
+}
+
+fn is_look(command: &str, practice: &Practice) -> bool {
+    command == practice.status.command || practice.checks.iter().any(|check| check.command == command)
 }
 
 /// `When you see "…": do this, then that. Skip this: it did not help.`
@@ -83,26 +103,30 @@ fn step(line: &str, practice: &Practice) -> Option<Told> {
     Some(Told { command, result })
 }
 
-/// Reads the log of a run as [`super::logs`] writes it. Of a run that worked, what was changed last is what helped.
+/// Reads the log of a run as [`super::logs`] writes it. Of a run that worked, what it says has helped is the way, or
+/// else what it changed last.
 pub(crate) fn of_log(log: &str, practice: &Practice, place: &str) -> Advice {
     let mut advice =
         Advice { elsewhere: !log.contains(&format!("environment: {place}\n")), ..Advice::default() };
+    let (log, outcome) = log.split_once("\noutcome: ").unwrap_or((log, ""));
     let mut fixes = Vec::new();
     for entry in log.split("\n$ ").skip(1) {
         let (call, result) = entry.split_once('\n').unwrap_or((entry, ""));
         let Some(command) = calls(call, practice).into_iter().next() else { continue };
-        let result = result.split("\noutcome: ").next().unwrap_or_default().to_owned();
-        if practice.fixes.contains(&command) || command == practice.ruinous {
+        if !is_look(command, practice) {
             fixes.push(command);
         } else if fixes.is_empty() {
-            advice.steps.push(Told { command, result });
+            advice.steps.push(Told { command, result: result.to_owned() });
         }
     }
-    if log.contains("\noutcome: success") {
-        advice.steps.extend(fixes.pop().map(|command| Told { command, result: String::new() }));
+    let mut helped = calls(outcome, practice);
+    if outcome.starts_with("success") {
+        helped.extend(fixes.last().copied().filter(|_| helped.is_empty()));
+        first(&helped, practice, &mut advice.steps);
     } else {
         advice.steps.clear();
     }
+    fixes.retain(|fix| !helped.contains(fix));
     advice.avoid = fixes;
     advice
 }
@@ -148,7 +172,8 @@ pub(crate) fn says_the_same(told: &str, seen: &str) -> bool {
 }
 
 fn plain_words(text: &str) -> BTreeSet<String> {
-    let name = |word: &&str| word.contains(|c: char| c.is_ascii_digit() || matches!(c, '-' | '_' | '…'));
+    let name =
+        |word: &&str| word.contains(|c: char| c.is_ascii_digit() || matches!(c, '-' | '_' | '/' | '…'));
     let words = text.split_whitespace().filter(|word| !name(word));
     let parts = words.flat_map(|word| word.split(|c: char| !c.is_alphabetic()));
     parts.filter(|part| part.len() > 2).map(str::to_lowercase).collect()

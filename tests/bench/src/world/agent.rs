@@ -104,7 +104,7 @@ impl<'a> Worker<'a> {
     fn status(&mut self) {
         let status = self.practice.status;
         let Some(output) = self.call(status.command) else { return };
-        self.run.solved = output.text == self.task.names.fill(status.fine);
+        self.run.solved = !output.failed && says_the_same(&self.task.names.fill(status.fine), &output.text);
         self.run.ruined = self.scene.is_ruined();
     }
 
@@ -118,7 +118,7 @@ impl<'a> Worker<'a> {
             return None;
         }
         let fine = self.practice.checks.iter().find(|check| check.command == command).map(|check| check.fine);
-        if fine.is_some_and(|fine| output.text != self.task.names.fill(fine)) {
+        if fine.is_some_and(|fine| !says_the_same(&self.task.names.fill(fine), &output.text)) {
             self.findings.push(output.text.clone());
         }
         self.seen.push((command, output.text.clone()));

@@ -34,9 +34,9 @@ pub(super) static CRASH: Symptom = Symptom {
                     "{hh}:{mm} FATAL password authentication failed for service account",
                 ),
                 look(
-                    "docker exec {svc} getent hosts {dep}",
-                    "10.20.{few}.{sec} {dep}",
-                    "lookup {dep}: no such host, name resolution failed",
+                    "docker exec {svc} nslookup {dep}",
+                    "Name: {dep} Address: 10.20.{few}.{sec}",
+                    "server can't find {dep}: NXDOMAIN, name resolution failed",
                 ),
             ],
             fixes: DOCKER,
@@ -213,9 +213,9 @@ pub(super) static DISK: Symptom = Symptom {
 
 const STORAGE_PRACTICE: Practice = Practice {
     status: &Look {
-        command: "df -h {mnt}",
-        fine: "/dev/nvme1n1 200G 131G 69G 66% {mnt}",
-        trouble: "/dev/nvme1n1 200G 198G 2.0G 99% {mnt}, no space for new files",
+        command: "/usr/lib/nagios/plugins/check_disk -p {mnt}",
+        fine: "DISK OK: 6{few} GB left on {mnt}, enough room",
+        trouble: "DISK CRITICAL: 0.{few} GB left on {mnt}, no space for new files",
     },
     checks: &[
         look(
@@ -260,7 +260,7 @@ const SLOW_PRACTICE: Practice = Practice {
     checks: &[
         look(
             "psql {db} -c \"explain select * from {table} where created_at > now()\"",
-            "Index Scan using {table}_pkey on {table}",
+            "Index Only Scan using {table}_created_idx (cost=0.4..8.{few} rows={sec})",
             "Seq Scan on {table}, index missing for created_at",
         ),
         look(
@@ -300,8 +300,8 @@ const CONNECTIONS_PRACTICE: Practice = Practice {
     checks: &[
         look(
             "psql pgbouncer -c \"show pools\"",
-            "{db} cl_active {few} cl_waiting 0 sv_idle {sec}",
-            "{db} cl_active {many} cl_waiting {many}: pool exhausted, maxwait exceeded",
+            "{db} {sec} clients served, none waits",
+            "{db} {many} clients in the queue: pool exhausted, maxwait exceeded",
         ),
         look(
             "psql {db} -c \"select state, count(*) from pg_stat_activity group by state\"",

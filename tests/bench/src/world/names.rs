@@ -14,8 +14,10 @@ const MEMORY: [&str; 4] = ["512m", "768m", "1g", "2g"];
 const MOUNTS: [&str; 4] = ["/data", "/var/lib/app", "/srv/store", "/mnt/volume1"];
 
 /// Name in a text → what stands for it in this task.
+type Name = (&'static str, String);
+
 #[derive(Debug, Clone)]
-pub(crate) struct Names(Vec<(&'static str, String)>);
+pub(crate) struct Names(Vec<Name>);
 
 impl Names {
     pub(crate) fn draw(rng: &mut impl Rng) -> Self {
@@ -24,7 +26,7 @@ impl Names {
         let tail = hex(rng);
         let pod = format!("{service}-{}-{}", hex(rng), &tail[..5]);
         let kind = one(rng, &SERVICES);
-        Self(vec![
+        let mut names = Self(vec![
             ("svc", service),
             ("dep", other),
             ("pod", pod),
@@ -45,22 +47,34 @@ impl Names {
             ("table", one(rng, &TABLES).to_owned()),
             ("mem", one(rng, &MEMORY).to_owned()),
             ("pid", rng.random_range(1_000..60_000).to_string()),
-            ("few", rng.random_range(2..9).to_string()),
-            ("sec", rng.random_range(12..59).to_string()),
-            ("many", rng.random_range(100..900).to_string()),
-            ("hh", format!("{:02}", rng.random_range(0..24))),
-            ("mm", format!("{:02}", rng.random_range(0..60))),
-        ])
+        ]);
+        names.0.extend(numbers(rng));
+        names
     }
 
     /// A text of the catalogue with the names of this task.
     pub(crate) fn fill(&self, text: &str) -> String {
-        let mut out = text.to_owned();
-        for (name, value) in &self.0 {
-            out = out.replace(&format!("{{{name}}}"), value);
-        }
-        out
+        fill(text, &self.0)
     }
+
+    /// The same with numbers of its own, as each look at a clock or a counter shows another one.
+    pub(crate) fn fill_anew(&self, text: &str, rng: &mut impl Rng) -> String {
+        self.fill(&fill(text, &numbers(rng)))
+    }
+}
+
+fn fill(text: &str, names: &[Name]) -> String {
+    names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+fn numbers(rng: &mut impl Rng) -> [Name; 5] {
+    [
+        ("few", rng.random_range(2..9).to_string()),
+        ("sec", rng.random_range(12..59).to_string()),
+        ("many", rng.random_range(100..900).to_string()),
+        ("hh", format!("{:02}", rng.random_range(0..24))),
+        ("mm", format!("{:02}", rng.random_range(0..60))),
+    ]
 }
 
 fn one(rng: &mut impl Rng, list: &[&'static str]) -> &'static str {

@@ -1,5 +1,7 @@
 //! The place of one task while somebody works in it: what each call prints, and what it changes.
 
+use rand::{SeedableRng as _, rngs::StdRng};
+
 use super::task::Task;
 
 /// What a call printed.
@@ -22,11 +24,12 @@ pub(crate) struct Scene<'a> {
     task: &'a Task,
     state: State,
     calls: usize,
+    rng: StdRng,
 }
 
 impl<'a> Scene<'a> {
     pub(crate) fn new(task: &'a Task) -> Self {
-        Self { task, state: State::Broken, calls: 0 }
+        Self { task, state: State::Broken, calls: 0, rng: StdRng::seed_from_u64(task.seed) }
     }
 
     pub(crate) fn is_ruined(&self) -> bool {
@@ -66,8 +69,8 @@ impl<'a> Scene<'a> {
         self.print(answer(command), false)
     }
 
-    fn print(&self, text: &str, failed: bool) -> Output {
-        Output { text: self.task.names.fill(text), failed }
+    fn print(&mut self, text: &str, failed: bool) -> Output {
+        Output { text: self.task.names.fill_anew(text, &mut self.rng), failed }
     }
 }
 

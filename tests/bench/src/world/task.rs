@@ -9,9 +9,9 @@ use super::{
 };
 
 /// When the first task of every seed is reported, in seconds since 1970.
-const BEGINS_AT: i64 = 1_790_000_000;
+pub(crate) const BEGINS_AT: i64 = 1_790_000_000;
 /// Time from one task to the next, in seconds.
-pub(crate) const EVERY: i64 = 6 * 3600;
+const EVERY: i64 = 6 * 3600;
 /// How often one call of a task times out for no reason.
 const ONE_OFF: f64 = 0.15;
 /// Kinds of trouble are not equally frequent: the n-th has the weight `n^-SKEW`.
@@ -78,44 +78,67 @@ pub(crate) struct Story {
 
 /// Tells the story of a seed: `count` tasks, the poisoned run after a quarter of them, the drift after half.
 pub(crate) fn story(seed: u64, count: usize) -> Story {
-    let mut rng = StdRng::seed_from_u64(seed);
-    let mut faults = Fault::all();
-    faults.shuffle(&mut rng);
-    let weights: Vec<f64> = (1..=faults.len()).map(|n| (n as f64).powf(-SKEW)).collect();
-    let mut tasks: Vec<Task> = Vec::with_capacity(count);
-    for index in 0..count {
-        let fault = faults[pick(&weights, &mut rng)];
-        tasks.push(task(fault, index, 2 * index >= count, &mut rng));
-    }
-    // Whoever it was met the most frequent kind of trouble: others will meet it, too.
-    let mut poison = task(faults[0], count / 4, false, &mut rng);
-    poison.one_off = None;
-    Story { tasks, poison }
+    let mut reports = Reports::new(seed);
+    let at = |index: usize| BEGINS_AT + EVERY * i64::try_from(index).unwrap_or_default();
+    let tasks = (0..count).map(|index| reports.next(at(index), 2 * index >= count)).collect();
+    Story { tasks, poison: reports.frequent(count / 4, at(count / 4)) }
 }
 
-fn task(fault: Fault, index: usize, drifted: bool, rng: &mut StdRng) -> Task {
-    let names = Names::draw(rng);
-    let reports = fault.symptom().reports;
-    let at = BEGINS_AT + EVERY * i64::try_from(index).unwrap_or_default();
-    Task {
-        index,
-        fault,
-        report: names.fill(reports[rng.random_range(0..reports.len())]),
-        names,
-        drifted,
-        one_off: rng.random_bool(ONE_OFF).then(|| rng.random_range(1..8)),
-        at: Timestamp::from_second(at).unwrap_or_default(),
-        seed: rng.random(),
-    }
+/// What people report, one after the other, without end.
+#[derive(Debug)]
+pub(crate) struct Reports {
+    rng: StdRng,
+    /// The most frequent first.
+    faults: Vec<Fault>,
+    weights: Vec<f64>,
+    told: usize,
 }
 
-fn pick(weights: &[f64], rng: &mut StdRng) -> usize {
-    let mut left = rng.random::<f64>() * weights.iter().sum::<f64>();
-    weights
-        .iter()
-        .position(|weight| {
+impl Reports {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut faults = Fault::all();
+        faults.shuffle(&mut rng);
+        let weights = (1..=faults.len()).map(|n| (n as f64).powf(-SKEW)).collect();
+        Self { rng, faults, weights, told: 0 }
+    }
+
+    /// The next one, reported `at` (seconds since 1970), before the drift or after it.
+    pub(crate) fn next(&mut self, at: i64, drifted: bool) -> Task {
+        let fault = self.pick();
+        let index = self.told;
+        self.told += 1;
+        self.task(fault, index, at, drifted)
+    }
+
+    /// A task of the most frequent kind, which others will meet again, with nothing that times out.
+    fn frequent(&mut self, index: usize, at: i64) -> Task {
+        let task = self.task(self.faults[0], index, at, false);
+        Task { one_off: None, ..task }
+    }
+
+    fn pick(&mut self) -> Fault {
+        let mut left = self.rng.random::<f64>() * self.weights.iter().sum::<f64>();
+        let at = self.weights.iter().position(|weight| {
             left -= weight;
             left < 0.0
-        })
-        .unwrap_or_default()
+        });
+        self.faults[at.unwrap_or_default()]
+    }
+
+    fn task(&mut self, fault: Fault, index: usize, at: i64, drifted: bool) -> Task {
+        let rng = &mut self.rng;
+        let names = Names::draw(rng);
+        let reports = fault.symptom().reports;
+        Task {
+            index,
+            fault,
+            report: names.fill(reports[rng.random_range(0..reports.len())]),
+            names,
+            drifted,
+            one_off: rng.random_bool(ONE_OFF).then(|| rng.random_range(1..8)),
+            at: Timestamp::from_second(at).unwrap_or_default(),
+            seed: rng.random(),
+        }
+    }
 }

@@ -1,5 +1,5 @@
 use super::{
-    advice::{self, Advice, Told},
+    advice::{self, Advice, Told, says_the_same},
     agent::{self, BUDGET},
     logs::{Logs, log_of},
     scene::Scene,
@@ -46,30 +46,38 @@ fn one_check_tells_the_cause_and_one_command_ends_it() {
     for mut task in tasks() {
         task.one_off = None;
         let practice = task.fault.practice();
-        let status = |scene: &mut Scene<'_>| scene.call(practice.status.command).text;
         let fine = task.names.fill(practice.status.fine);
+        let is_fine = |scene: &mut Scene<'_>| says_the_same(&fine, &scene.call(practice.status.command).text);
         for fix in practice.fixes {
             let mut scene = Scene::new(&task);
-            assert_ne!(status(&mut scene), fine);
+            assert!(!is_fine(&mut scene));
             scene.call(fix);
-            assert_eq!(status(&mut scene) == fine, *fix == task.fault.fix(task.drifted), "{fix} of {task:?}");
+            assert_eq!(is_fine(&mut scene), *fix == task.fault.fix(task.drifted), "{fix} of {task:?}");
         }
         let mut scene = Scene::new(&task);
-        let telling =
-            practice.checks.iter().filter(|c| scene.call(c.command).text == task.names.fill(c.trouble));
+        let telling = practice
+            .checks
+            .iter()
+            .filter(|c| says_the_same(&task.names.fill(c.trouble), &scene.call(c.command).text));
         assert_eq!(telling.count(), 1);
     }
 }
 
 #[test]
 fn what_a_check_finds_reads_other_than_what_it_prints_else() {
+    let mut alike = Vec::new();
     for task in tasks() {
-        for look in task.fault.practice().checks {
+        let practice = task.fault.practice();
+        for look in practice.checks.iter().chain([practice.status]) {
             let (fine, trouble) = (task.names.fill(look.fine), task.names.fill(look.trouble));
-            assert!(!advice::says_the_same(&trouble, &fine), "{trouble} / {fine}");
-            assert!(!advice::says_the_same(&fine, &trouble), "{fine} / {trouble}");
+            if says_the_same(&trouble, &fine) || says_the_same(&fine, &trouble) {
+                alike.push(look.command);
+            }
         }
     }
+    alike.sort_unstable();
+    alike.dedup();
+    assert!(alike.is_empty(), "{alike:#?}");
 }
 
 #[test]
@@ -92,7 +100,7 @@ fn nothing_times_out_twice() {
     let fix = task.fault.fix(task.drifted);
     let failed: Vec<bool> = [practice.status.command, fix, fix].map(|c| scene.call(c).failed).to_vec();
     assert_eq!(failed, [false, true, false]);
-    assert_eq!(scene.call(practice.status.command).text, task.names.fill(practice.status.fine));
+    assert!(says_the_same(&task.names.fill(practice.status.fine), &scene.call(practice.status.command).text));
 }
 
 #[test]
