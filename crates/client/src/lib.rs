@@ -16,6 +16,7 @@ use hindsight_proto::{
     collector::v1::collector_service_client::CollectorServiceClient,
     evaluator::v1::evaluator_service_client::EvaluatorServiceClient,
     memory::v1::memory_service_client::MemoryServiceClient,
+    compactor::v1::compactor_service_client::CompactorServiceClient,
     operations::v1::operations_service_client::OperationsServiceClient,
     recall::v1::recall_service_client::RecallServiceClient,
 };
@@ -85,6 +86,10 @@ impl Client {
 
     pub fn memory(&self) -> MemoryServiceClient<Transport> {
         MemoryServiceClient::new(self.transport.clone()).max_decoding_message_size(limits::MESSAGE_BYTES)
+    }
+
+    pub fn compactor(&self) -> CompactorServiceClient<Transport> {
+        CompactorServiceClient::new(self.transport.clone()).max_decoding_message_size(limits::MESSAGE_BYTES)
     }
 
     pub fn operations(&self) -> OperationsServiceClient<Transport> {

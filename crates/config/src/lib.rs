@@ -5,6 +5,8 @@
 //! counts them as mistakes, and so does `load` below `[auth]`, where a slip would open the door.
 
 mod adapters;
+mod compaction;
+mod lifecycle;
 mod llm;
 mod load;
 mod mistake;
@@ -14,6 +16,8 @@ mod section;
 mod source;
 
 pub use adapters::{AmqpBus, Bus, BusKind, Qdrant, Quantization, Store};
+pub use compaction::Compaction;
+pub use lifecycle::Lifecycle;
 pub use llm::{Llm, LlmEndpoint, LlmKind};
 pub use load::{Loaded, check, load};
 pub use mistake::{Mistake, Mistakes};

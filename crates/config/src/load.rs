@@ -7,7 +7,8 @@ use hindsight_types::{JudgeChoice, TenantId};
 
 use crate::{
     Auth, Compactor, Config, Data, Embedder, Evaluate, Gate, HttpEmbedder, Ingest, Log, Mistake, Mistakes,
-    Recall, RecallCache, RecallWeights, Server, Sources, Telemetry, adapters, llm, reranker,
+    Recall, RecallCache, RecallWeights, Server, Sources, Telemetry, adapters, compaction, lifecycle, llm,
+    reranker,
     section::{Findings, Section, closest},
 };
 
@@ -57,6 +58,8 @@ fn read(sources: &Sources) -> Result<(Config, Findings), Mistake> {
         evaluate: evaluate(root.section("evaluate", f), f),
         gate: gate(root.section("gate", f), f),
         compactor: compactor(root.section("compactor", f), f),
+        compaction: compaction::compaction(root.section("compaction", f), f),
+        lifecycle: lifecycle::lifecycle(root.section("lifecycle", f), f),
         recall: recall(root.section("recall", f), f),
         log: log(root.section("log", f), f),
         telemetry: telemetry(root.section("telemetry", f), f),

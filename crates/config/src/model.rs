@@ -10,7 +10,7 @@ use hindsight_types::{Invalid, JudgeChoice, TenantId};
 use secrecy::SecretString;
 use serde::{Serialize, Serializer};
 
-use crate::{Bus, Llm, Reranker, Store};
+use crate::{Bus, Compaction, Lifecycle, Llm, Reranker, Store};
 
 const HIDDEN: &str = "(hidden)";
 
@@ -28,6 +28,8 @@ pub struct Config {
     pub evaluate: Evaluate,
     pub gate: Gate,
     pub compactor: Compactor,
+    pub compaction: Compaction,
+    pub lifecycle: Lifecycle,
     pub recall: Recall,
     pub log: Log,
     pub telemetry: Telemetry,

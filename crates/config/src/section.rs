@@ -94,6 +94,22 @@ impl<'a> Section<'a> {
         Section { figment: self.figment, path, origin, values, known: Vec::new() }
     }
 
+    /// The tables within this one, by the names that the user gave them.
+    pub(crate) fn each(self, findings: &mut Findings) -> Vec<(String, Section<'a>)> {
+        let mut tables = Vec::new();
+        for (name, value) in &self.values {
+            let Some(values) = value.as_dict().cloned() else {
+                let problem = format!("is {}; make it a table", describe(value));
+                findings.mistakes.push(self.mistake(name, problem));
+                continue;
+            };
+            let (path, origin) = (self.key(name), self.origin(name));
+            let table = Section { figment: self.figment, path, origin, values, known: Vec::new() };
+            tables.push((name.clone(), table));
+        }
+        tables
+    }
+
     /// A list of tables. In the environment: `[{ name = "…", … }]`, as TOML.
     pub(crate) fn tables(&mut self, name: &'static str, findings: &mut Findings) -> Vec<Section<'a>> {
         let list = self.take(name, findings, |value, text| {
@@ -244,7 +260,7 @@ impl<'a> Section<'a> {
         self.real(name, 0.0..=1e6, findings)
     }
 
-    fn real(
+    pub(crate) fn real(
         &mut self,
         name: &'static str,
         range: RangeInclusive<f64>,

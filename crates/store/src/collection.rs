@@ -33,6 +33,8 @@ pub(crate) enum Collection {
     Versions,
     /// What was forgotten, and how that went.
     Forgettings,
+    /// Ids that were merged into users, and what moved.
+    Merges,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +46,7 @@ enum Index {
 }
 
 impl Collection {
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Events,
         Self::Trajectories,
         Self::Steps,
@@ -59,6 +61,7 @@ impl Collection {
         Self::Archive,
         Self::Versions,
         Self::Forgettings,
+        Self::Merges,
     ];
 
     pub(crate) fn of(kind: MemoryKind) -> Self {
@@ -86,6 +89,7 @@ impl Collection {
             Self::Compactions => "compactions",
             Self::Archive => "archive",
             Self::Versions => "versions",
+            Self::Merges => "merges",
             Self::Forgettings => "forgettings",
         }
     }
@@ -136,9 +140,12 @@ impl Collection {
             Self::Lessons => field::CREATED_AT,
             Self::Facts => field::OCCURRED_AT,
             Self::Evaluations => field::UPDATED_AT,
-            Self::Receipts | Self::Evidence | Self::Versions | Self::Compactions | Self::Forgettings => {
-                field::AT
-            },
+            Self::Receipts
+            | Self::Evidence
+            | Self::Versions
+            | Self::Compactions
+            | Self::Forgettings
+            | Self::Merges => field::AT,
             Self::OpenTasks => field::TOUCHED_AT,
             Self::Archive => field::ARCHIVED_AT,
         }
@@ -217,6 +224,13 @@ impl Collection {
                 (field::RUN_ID, Keyword),
                 (field::STATE, Keyword),
                 (field::REVISION, Integer),
+            ],
+            Self::Merges => &[
+                (field::MERGE, Keyword),
+                (field::USER, Keyword),
+                (field::STATE, Keyword),
+                (field::TYPE, Keyword),
+                (field::TOUCHED_AT, Integer),
             ],
             Self::Versions => &[(field::MEMORY_ID, Keyword), (field::REQUEST_ID, Keyword)],
             Self::Evidence => &[

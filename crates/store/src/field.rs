@@ -26,6 +26,7 @@ pub(crate) const INTENT: &str = "intent";
 pub(crate) const JUDGE: &str = "judge";
 pub(crate) const KIND: &str = "kind";
 pub(crate) const MEMORY_ID: &str = "memory_id";
+pub(crate) const MERGE: &str = "merge";
 pub(crate) const OUTCOME: &str = "outcome";
 pub(crate) const REQUEST_ID: &str = "request_id";
 pub(crate) const POLICY: &str = "policy";

@@ -25,6 +25,7 @@ mod session;
 mod settle;
 mod store;
 mod stored;
+mod subjects;
 mod swap;
 mod transfer;
 mod upkeep;

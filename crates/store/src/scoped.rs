@@ -5,6 +5,7 @@
 //! [`ScopedBackend::everything`], of which only is told whether a deleted text stands in it, and
 //! [`reencode`](crate::reencode), which gives memories their vectors.
 
+mod moving;
 mod upkeep;
 
 use std::{fmt, sync::Arc};
@@ -13,7 +14,7 @@ use hindsight_ports::{EmbedderId, StoreError, StoredVectors};
 use hindsight_types::{Period, Scope, TenantId, Viewer, Visibility};
 use qdrant_client::qdrant::{
     Condition, CountPoints, DeletePoints, Direction, Filter, OrderBy, PointId, PointStruct, Query,
-    QueryPoints, Range, ScoredPoint, ScrollPoints, UpsertPoints, VectorInput, VectorsSelector,
+    QueryPoints, Range, ScoredPoint, ScrollPoints, UpdateMode, UpsertPoints, VectorInput, VectorsSelector,
     WithPayloadSelector, WithVectorsSelector, query, vector_input, with_payload_selector,
     with_vectors_selector,
 };
@@ -126,6 +127,16 @@ impl Overwrite<'_> {
                 Some(Filter::must_not([Condition::range(field::REVISION, any)]))
             }
             Self::Written(stamps) => Some(written(stamps)),
+        }
+    }
+}
+
+impl Overwrite<'_> {
+    /// What is replaced as it was read is not brought back when it was deleted meanwhile.
+    fn mode(self) -> Option<i32> {
+        match self {
+            Self::Any | Self::Never => None,
+            Self::AtRevision(_) | Self::Unrevised | Self::Written(_) => Some(UpdateMode::UpdateOnly as i32),
         }
     }
 }
@@ -292,6 +303,7 @@ impl ScopedBackend {
             wait: Some(true),
             points,
             update_filter: overwrite.filter(),
+            update_mode: overwrite.mode(),
             ..Default::default()
         };
         self.ready()?;

@@ -2,7 +2,7 @@
 
 use hindsight_codec::RecordBody;
 use hindsight_text::entity_key;
-use hindsight_types::{EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Feedback, FormerVerdicts, Memory, MemoryId, MemoryVersion, OpenTask, OutcomeStatus, Receipt, ReceiptId, Reevaluation, Review, ReviewDecision, Scope, Stage, TraceId, Verdict, Viewer};
+use hindsight_types::{EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Feedback, FormerVerdicts, Memory, MemoryId, MemoryVersion, MergeState, MovedRecord, OpenTask, OutcomeStatus, Receipt, ReceiptId, Reevaluation, Review, ReviewDecision, Scope, Stage, TraceId, Verdict, Viewer, SubjectMerge};
 use uuid::Uuid;
 
 use crate::{collection::Collection, field, fields::Fields, upkeep::goal_key};
@@ -322,6 +322,45 @@ impl Stored for Memory {
     }
 }
 
+impl Stored for SubjectMerge {
+    body!(SubjectMerge);
+
+    fn collection(&self) -> Collection {
+        Collection::Merges
+    }
+
+    fn key(&self) -> Uuid {
+        Self::key(&self.scope.tenant, &self.from)
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.text(field::STATE, merge_state(self.state));
+        fields.texts(field::USER, &[self.from.to_string(), self.to.to_string()]);
+        fields.time(field::AT, self.merged_at);
+        fields.time(field::TOUCHED_AT, self.undone_at.unwrap_or(self.merged_at));
+    }
+}
+
+// Stands beside the merges and has no state, so that no list of merges shows it.
+
+impl Stored for MovedRecord {
+    body!(Moved);
+
+    fn collection(&self) -> Collection {
+        Collection::Merges
+    }
+
+    fn key(&self) -> Uuid {
+        self.key()
+    }
+
+    fn fields(&self, fields: &mut Fields) {
+        fields.text(field::MERGE, &self.merge.to_string());
+        fields.text(field::TYPE, self.moved.kind());
+        fields.time(field::AT, self.merged_at);
+    }
+}
+
 impl Stored for MemoryVersion {
     fn collection(&self) -> Collection {
         Collection::Versions
@@ -350,7 +389,7 @@ impl Stored for MemoryVersion {
     }
 
     fn to_body(&self) -> RecordBody {
-        RecordBody::Version(self.clone())
+        RecordBody::Version(self.bare())
     }
 
     fn from_body(body: RecordBody) -> Option<Self> {
@@ -388,6 +427,16 @@ pub(crate) fn status(status: FactStatus) -> &'static str {
         FactStatus::Open => "open",
         FactStatus::Resolved => "resolved",
         FactStatus::Obsolete => OBSOLETE,
+    }
+}
+
+pub(crate) fn merge_state(state: MergeState) -> &'static str {
+    match state {
+        MergeState::Merging => "merging",
+        MergeState::Merged => "merged",
+        MergeState::Closed => "closed",
+        MergeState::Undoing => "undoing",
+        MergeState::Undone => "undone",
     }
 }
 

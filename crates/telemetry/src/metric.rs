@@ -148,6 +148,8 @@ metrics! {
     Evidence = "hindsight_evidence_total", Counter, [Kind, Result], "What judged runs said of memories, by their kind: supported, refuted, ignored.";
     CompactionRuns = "hindsight_compaction_runs_total", Counter, [Kind, Result], "Runs of upkeep that ended, by policy: done, failed.";
     CompactionTasks = "hindsight_compaction_tasks_total", Counter, [Kind, Result], "Pieces of upkeep, by what was to be done: done, skipped, failed.";
+    Forgettings = "hindsight_forgettings_total", Counter, [Result], "Forgettings that ended: done, failed.";
+    Forgotten = "hindsight_forgotten_messages_total", Counter, [Kind], "Messages dropped on arrival, their subject was forgotten: event, fact, run.";
     EventsExpired = "hindsight_events_expired_total", Counter, [], "Raw events deleted for their age.";
     Recalls = "hindsight_recalls_total", Counter, [Result, Degraded], "Recalls answered: with memories (hit) or without (empty), and whether something was not searched.";
     RecallCacheLookups = "hindsight_recall_cache_lookups_total", Counter, [Cache, Result], "What recalls looked for in memory: found (hit), not there (miss), not relied on because changes are not heard (bypass).";

@@ -2,12 +2,12 @@
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use hindsight_ports::{BusError, Leadership};
+use hindsight_ports::{BusError, Leadership, Subjects};
 use hindsight_runtime::Trouble;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::{NAME, idle::Idle, receipts::Receipts, reembed::Reembedder};
+use crate::{NAME, compaction::Compaction, idle::Idle, receipts::Receipts, reembed::Reembedder};
 
 /// Wait before a lost candidacy is stood for again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -16,18 +16,23 @@ pub(crate) struct Leader {
     pub(crate) idle: Idle,
     pub(crate) receipts: Receipts,
     pub(crate) reembedder: Arc<Reembedder>,
+    /// Merges of users that are to be finished and closed; `None`: by others.
+    pub(crate) subjects: Option<Arc<dyn Subjects>>,
+    /// `None`: policies are not applied.
+    pub(crate) compaction: Option<Arc<Compaction>>,
     /// Why the last look failed; `None` while this one stands by.
     pub(crate) trouble: Trouble,
 }
 
 impl Leader {
     pub(crate) fn new(idle: Idle, receipts: Receipts, reembedder: Arc<Reembedder>) -> Self {
-        Self { idle, receipts, reembedder, trouble: Trouble::default() }
+        Self { idle, receipts, reembedder, subjects: None, compaction: None, trouble: Trouble::default() }
     }
 
     /// What does not work, for people.
     pub(crate) fn degraded(&self) -> Option<String> {
-        let reasons = [self.trouble.reason(), self.reembedder.trouble.reason()];
+        let compaction = self.compaction.as_ref().and_then(|c| c.trouble.reason());
+        let reasons = [self.trouble.reason(), self.reembedder.trouble.reason(), compaction];
         let reasons: Vec<String> = reasons.into_iter().flatten().collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
@@ -44,6 +49,9 @@ impl Leader {
     fn stand_down(&self) {
         self.trouble.report(None);
         self.reembedder.trouble.report(None);
+        if let Some(compaction) = &self.compaction {
+            compaction.trouble.report(None);
+        }
     }
 
     async fn stand_always(&self) -> Infallible {
@@ -63,8 +71,16 @@ impl Leader {
                 () = candidate.lost() => tracing::info!("this compactor no longer leads"),
                 never = self.lead() => match never {},
                 never = self.reembedder.run() => match never {},
+                never = self.compact() => match never {},
             }
             self.stand_down();
+        }
+    }
+
+    async fn compact(&self) -> Infallible {
+        match &self.compaction {
+            Some(compaction) => compaction.lead().await,
+            None => std::future::pending().await,
         }
     }
 
@@ -73,7 +89,10 @@ impl Leader {
         let (mut looks, mut expiries) = (ticks(settings.every), ticks(settings.expire_every));
         loop {
             tokio::select! {
-                _ = looks.tick() => self.look().await,
+                _ = looks.tick() => {
+                    self.look().await;
+                    self.merge().await;
+                }
                 _ = expiries.tick() => self.expire().await,
             }
         }
@@ -89,6 +108,15 @@ impl Leader {
                 tracing::warn!(%trouble, "idle tasks cannot be looked at; trying again");
                 self.trouble.report(Some(trouble.to_string()));
             }
+        }
+    }
+
+    /// What cannot be moved now is moved at the next time.
+    async fn merge(&self) {
+        let Some(subjects) = &self.subjects else { return };
+        if let Err(trouble) = subjects.upkeep(self.idle.clock.now()).await {
+            tracing::warn!(%trouble, "merges of users cannot be gone on with; trying again");
+            self.trouble.report(Some(trouble.to_string()));
         }
     }
 

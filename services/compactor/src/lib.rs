@@ -2,15 +2,18 @@
 //! old receipts, and has the store change its embedder when another is configured. Each of them answers operators
 //! about dead letters and about that change.
 
+mod compaction;
 mod idle;
 mod lead;
 mod letters;
+mod planners;
 mod receipts;
 mod reembed;
 mod role;
 mod service;
 mod settings;
 
+pub use compaction::{CompactionParts, RunSettings};
 pub use role::Compactor;
 pub use settings::CompactorSettings;
 

@@ -1,15 +1,24 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Reembed};
-use hindsight_proto::operations::v1::operations_service_server::{OperationsServiceServer, SERVICE_NAME};
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Reembed, Subjects};
+use hindsight_proto::{
+    compactor::v1::compactor_service_server::{self, CompactorServiceServer},
+    operations::v1::operations_service_server::{self, OperationsServiceServer},
+};
 use hindsight_runtime::{Role, RoleError, Trouble};
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 
 use crate::{
-    CompactorSettings, NAME, idle::Idle, lead::Leader, letters::Letters, receipts::Receipts,
-    reembed::Reembedder, service::Service,
+    CompactionParts, CompactorSettings, NAME,
+    compaction::Compaction,
+    idle::Idle,
+    lead::Leader,
+    letters::Letters,
+    receipts::Receipts,
+    reembed::Reembedder,
+    service::{Runs, Service},
 };
 
 /// Looks at idle tasks for each look at vectors.
@@ -44,6 +53,21 @@ impl Compactor {
         let leader = Leader::new(idle, receipts, Arc::new(reembedder));
         Self { bus, leader }
     }
+
+    /// Goes on with merges of users that broke off, and closes those that are over.
+    #[must_use]
+    pub fn merging(mut self, subjects: Arc<dyn Subjects>) -> Self {
+        self.leader.subjects = Some(subjects);
+        self
+    }
+
+    /// Applies the policies by which memories age, too, and answers for them.
+    #[must_use]
+    pub fn compacting(mut self, parts: CompactionParts) -> Self {
+        let compaction = Compaction::new(parts, self.bus.clone(), self.leader.idle.clock.clone());
+        self.leader.compaction = Some(Arc::new(compaction));
+        self
+    }
 }
 
 #[async_trait]
@@ -53,13 +77,18 @@ impl Role for Compactor {
     }
 
     fn service_names(&self) -> Vec<&'static str> {
-        vec![SERVICE_NAME]
+        let mut names = vec![operations_service_server::SERVICE_NAME];
+        names.extend(self.leader.compaction.as_ref().map(|_| compactor_service_server::SERVICE_NAME));
+        names
     }
 
     fn register(&self, routes: &mut RoutesBuilder) {
         let letters = Letters { bus: self.bus.clone() };
         let service = Service { letters, reembedder: self.leader.reembedder.clone() };
         routes.add_service(OperationsServiceServer::new(service));
+        if let Some(compaction) = &self.leader.compaction {
+            routes.add_service(CompactorServiceServer::new(Runs { compaction: compaction.clone() }));
+        }
     }
 
     async fn run(&self, stop: CancellationToken) -> Result<(), RoleError> {

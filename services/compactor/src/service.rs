@@ -1,6 +1,7 @@
 //! The calls of `OperationsService`.
 
 mod embedder;
+mod runs;
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use hindsight_codec::{
 use hindsight_ingest::redact;
 use hindsight_ports::{BusError, DeadLetter, Envelope, Queue};
 use hindsight_proto::{
-    event::v1::{EventRecorded, FactRetained},
+    event::v1::{CompactionRequested, EventRecorded, FactRetained},
     operations::v1::{
         self as pb, DiscardDeadLettersRequest, DiscardDeadLettersResponse, GetDeadLetterRequest,
         GetDeadLetterResponse, GetEmbedderRequest, GetEmbedderResponse, ListDeadLettersRequest,
@@ -25,6 +26,8 @@ use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
 use crate::{NAME, letters::Letters, reembed::Reembedder};
+
+pub(crate) use runs::Runs;
 
 /// Most letters named in one request.
 const NAMED: usize = 500;
@@ -53,6 +56,7 @@ fn queues(queue: i32) -> Result<Vec<Queue>, Status> {
         Ok(WorkQueue::Unspecified) => Ok(Queue::ALL.to_vec()),
         Ok(WorkQueue::Ingest) => Ok(vec![Queue::Ingest]),
         Ok(WorkQueue::Evaluate) => Ok(vec![Queue::Evaluate]),
+        Ok(WorkQueue::Compact) => Ok(vec![Queue::Compact]),
         Err(_) => Err(invalid(Invalid::new("queue", format!("{queue} is not a value of this enum")))),
     }
 }
@@ -74,6 +78,7 @@ fn letter(l: &DeadLetter, history: bool) -> pb::DeadLetter {
     let queue = match l.queue {
         Queue::Ingest => WorkQueue::Ingest,
         Queue::Evaluate => WorkQueue::Evaluate,
+        Queue::Compact => WorkQueue::Compact,
     };
     pb::DeadLetter {
         id: l.envelope.id.to_string(),
@@ -104,6 +109,8 @@ fn content(envelope: &Envelope) -> Content {
             Ok(Content::Fact(fact_to_proto(&fact)))
         }),
         schema::EVALUATION_REQUESTED => decode(envelope).map(Content::Evaluation),
+        schema::COMPACTION_REQUESTED => decode::<CompactionRequested>(envelope)
+            .and_then(|asked| asked.task.map(Content::Compaction).ok_or("it carries no task".to_owned())),
         other => Err(format!("messages of type `{other}` are not known here")),
     };
     read.unwrap_or_else(Content::Unreadable)

@@ -4,16 +4,21 @@
 
 mod bench;
 mod broken;
+mod compact;
+mod credit;
 mod evaluate;
+mod forgotten;
 mod judges;
 mod message;
 mod reevaluate;
 mod role;
 mod service;
 mod settings;
+mod take;
 mod tell;
 mod worker;
 
+pub use compact::Compaction;
 pub use role::Evaluator;
 pub use settings::{EvaluatorSettings, JudgeSettings};
 

@@ -1,34 +1,32 @@
 //! Takes finished tasks from `Queue::Evaluate` and judges each once.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use async_trait::async_trait;
+use hindsight_forgetting::Arriving;
 use hindsight_ingest::{Assembly, GateDecision, assemble, gate};
-use hindsight_ports::{Bus, BusError, Clock, Consumer, Delivery, MemoryStore, Queue, StoreError};
+use hindsight_ports::{Bus, Clock, Delivery, MemoryStore, StoreError};
 use hindsight_runtime::Trouble;
-use hindsight_telemetry::{Label, Metric, span};
-use hindsight_types::{EvaluationRecord, EvaluationState, Event, EventBody, OutcomeStatus, Scope, Viewer};
-use tokio::task::{JoinError, JoinSet};
-use tokio_util::sync::CancellationToken;
-use tracing::Instrument as _;
+use hindsight_telemetry::{Label, Metric};
+use hindsight_types::{
+    EvaluationRecord, EvaluationState, Event, EventBody, OutcomeStatus, Scope, Subject, Timestamp, Viewer,
+};
 
 use crate::{
     EvaluatorSettings,
     bench::Bench,
     broken::Broken,
+    forgotten::Whose,
     judges::Asked,
     message::{self, Message, Requested},
     reevaluate::Reevaluations,
+    take::{Handle, settled},
 };
 
 const SAME_SCOPE: &str = "all events of a trace must be recorded in the scope of its start";
-/// Wait before a lost consumer is opened again.
-const REOPEN: Duration = Duration::from_secs(1);
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(300);
 /// While a dependency is away the delay between attempts grows to that of this many: 16 s.
@@ -38,12 +36,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 pub(crate) struct Worker {
     settings: EvaluatorSettings,
-    bus: Arc<dyn Bus>,
     store: Arc<dyn MemoryStore>,
     bench: Arc<Bench>,
     again: Reevaluations,
     clock: Arc<dyn Clock>,
-    held: AtomicUsize,
     /// Why the last run could not be judged for now.
     trouble: Trouble,
 }
@@ -82,97 +78,22 @@ enum Look {
     Events(Vec<Event>),
 }
 
-impl Worker {
-    pub(crate) fn new(
-        settings: EvaluatorSettings,
-        bus: Arc<dyn Bus>,
-        bench: Arc<Bench>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        let store = bench.store.clone();
-        let again = Reevaluations {
-            bus: bus.clone(),
-            bench: bench.clone(),
-            clock: clock.clone(),
-            at_a_time: settings.concurrency.max(1),
-        };
-        let (held, trouble) = (AtomicUsize::new(0), Trouble::default());
-        Self { settings, bus, store, bench, again, clock, held, trouble }
-    }
-
-    pub(crate) fn trouble(&self) -> Option<String> {
-        self.trouble.reason()
-    }
-
-    pub(crate) fn held(&self) -> usize {
-        self.held.load(Ordering::Relaxed)
-    }
-
-    /// Until `stop`; what is being judged then is finished.
-    pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
-        while !stop.is_cancelled() {
-            let opened = tokio::select! {
-                opened = self.bus.subscribe(Queue::Evaluate, self.settings.concurrency.max(1)) => opened,
-                () = stop.cancelled() => return,
-            };
-            let end = match opened {
-                Ok(consumer) => self.clone().consume(consumer, &stop).await,
-                Err(e) => Err(e),
-            };
-            if let Err(error) = end {
-                tracing::warn!(%error, "the evaluation queue is away; opening it again");
-                tokio::select! {
-                    () = tokio::time::sleep(REOPEN) => {}
-                    () = stop.cancelled() => return,
-                }
-            }
-        }
-    }
-
-    async fn consume(
-        self: Arc<Self>,
-        mut consumer: Box<dyn Consumer>,
-        stop: &CancellationToken,
-    ) -> Result<(), BusError> {
-        let mut tasks = JoinSet::new();
-        let end = loop {
-            let room = tasks.len() < self.settings.concurrency.max(1);
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => break Ok(()),
-                Some(done) = tasks.join_next() => self.finished(done),
-                next = consumer.next(), if room => match next {
-                    Ok(delivery) => {
-                        let worker = self.clone();
-                        self.held.fetch_add(1, Ordering::Relaxed);
-                        let span = span::process(Queue::Evaluate, &delivery.envelope, delivery.attempt);
-                        tasks.spawn(async move { worker.deliver(&delivery).await }.instrument(span));
-                    }
-                    Err(e) => break Err(e),
-                },
-            }
-        };
-        while let Some(done) = tasks.join_next().await {
-            self.finished(done);
-        }
-        end
-    }
-
-    fn finished(&self, done: Result<(), JoinError>) {
-        self.held.fetch_sub(1, Ordering::Relaxed);
-        if let Err(error) = done {
-            // Its delivery was dropped, so it comes again.
-            tracing::error!(%error, "an evaluation broke off");
-        }
-    }
-
+#[async_trait]
+impl Handle for Worker {
     async fn deliver(&self, delivery: &Delivery) {
         let message = match message::read(&delivery.envelope) {
             Ok(message) => message,
             Err(reason) => return settled(delivery, delivery.settle.dead_letter(&reason).await),
         };
         let (about, end) = match &message {
-            Message::Requested(requested) => (requested.trace_id.to_string(), self.attempt(requested).await),
+            Message::Requested(requested) => {
+                let end = match self.is_gone(requested, delivery.envelope.occurred_at).await {
+                    Ok(true) => Ok(End::Done),
+                    Ok(false) => self.attempt(requested).await,
+                    Err(error) => Err(error.into()),
+                };
+                (requested.trace_id.to_string(), end)
+            }
             Message::Continued(page) => {
                 let end = self.again.page(page, delivery.attempt).await;
                 (page.id.to_string(), end.map(|()| End::Done))
@@ -201,6 +122,28 @@ impl Worker {
         };
         settled(delivery, outcome);
     }
+}
+
+impl Worker {
+    pub(crate) fn new(
+        settings: EvaluatorSettings,
+        bus: Arc<dyn Bus>,
+        bench: Arc<Bench>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let store = bench.store.clone();
+        let again = Reevaluations {
+            bus,
+            bench: bench.clone(),
+            clock: clock.clone(),
+            at_a_time: settings.concurrency.max(1),
+        };
+        Self { settings, store, bench, again, clock, trouble: Trouble::default() }
+    }
+
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.trouble.reason()
+    }
 
     /// Looks at the run and brings its evaluation on. Whatever comes of it is put on record before the
     /// delivery is settled, if the store answers at all.
@@ -227,6 +170,7 @@ impl Worker {
 
     async fn look(&self, job: &mut Job<'_>) -> Result<Look, Broken> {
         let trace = &job.requested.trace_id;
+        job.scope = self.bench.follow(&job.scope, self.clock.now()).await?;
         let (events, scope) = self.bench.events(&job.scope, trace).await?;
         job.scope = scope;
         let Some(known) = self.store.evaluation_record(&Viewer::of_scope(&job.scope), trace).await? else {
@@ -263,6 +207,11 @@ impl Worker {
     async fn evaluate(&self, job: &mut Job<'_>, events: Vec<Event>) -> Result<End, Broken> {
         let run = match assemble::assemble(events) {
             Assembly::Complete(run) => *run,
+            Assembly::Missing(_) if job.attempts >= self.settings.attempts && self.is_gone(job.requested, Timestamp::MIN).await? => {
+                let reason = "what came before was forgotten".to_owned();
+                self.record(job, EvaluationState::Skipped { reason }).await?;
+                return Ok(End::Done);
+            }
             Assembly::Missing(gap) if job.attempts >= self.settings.attempts => {
                 return self.fail(job, format!("{gap}, after {} attempts; {SAME_SCOPE}", job.attempts)).await;
             }
@@ -272,6 +221,10 @@ impl Worker {
                 return Ok(End::Later { reason, wait: delay(job.attempts) });
             }
         };
+        let whose = Whose::of(&run);
+        if self.bench.is_forgotten(&whose).await? {
+            return Ok(End::Done);
+        }
         let state = match gate(&run, &self.settings.gate) {
             GateDecision::Skip { reason } => EvaluationState::Skipped { reason },
             GateDecision::Judge { .. } => {
@@ -281,7 +234,19 @@ impl Worker {
             }
         };
         self.record(job, state).await?;
+        self.bench.settle(&whose).await?;
+        // It may have turned out meanwhile whose the run is.
+        self.bench.follow(&job.scope, self.clock.now()).await?;
         Ok(End::Done)
+    }
+
+    /// Whether the run was forgotten after this.
+    async fn is_gone(&self, requested: &Requested, recorded_at: Timestamp) -> Result<bool, StoreError> {
+        let Requested { trace_id, scope, .. } = requested;
+        let mut subjects = vec![Subject::Run(trace_id.clone())];
+        subjects.extend(scope.user().cloned().map(Subject::User));
+        let arriving = Arriving { subjects, recorded_at };
+        Ok(self.bench.forgotten(&scope.tenant, &arriving).await?.is_some())
     }
 
     /// A failure is listed before it becomes a dead letter.
@@ -314,12 +279,6 @@ fn word(state: &EvaluationState) -> &'static str {
         EvaluationState::Skipped { .. } => "skipped",
         EvaluationState::Judged => "judged",
         EvaluationState::Failed { .. } => "failed",
-    }
-}
-
-fn settled(delivery: &Delivery, outcome: Result<(), BusError>) {
-    if let Err(error) = outcome {
-        tracing::warn!(id = %delivery.envelope.id, %error, "a delivery could not be settled");
     }
 }
 

@@ -1,7 +1,8 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use hindsight_config::{BusKind, Config, Store};
-use hindsight_ports::{Bus, Clock, Embedder, Llm, MemoryStore, Reembed, SystemClock};
+use hindsight_forgetting::Forgetter;
+use hindsight_ports::{Archive, Browse, Bus, Clock, Compactions, Embedder, Forget, History, Ledger, Llm, MemoryStore, Reembed, Subjects, SystemClock, Transfer, Upkeep};
 use hindsight_store::{Announced, Announcer};
 use hindsight_store_edge::EdgeBackend;
 use hindsight_telemetry::observe;
@@ -19,6 +20,26 @@ pub struct Parts {
     pub store: Arc<dyn MemoryStore>,
     /// What the vectors of the same store are made with.
     pub vectors: Arc<dyn Reembed>,
+    /// Changes of the memories of the same store, and how they were before.
+    pub history: Arc<dyn History>,
+    /// Who turned out to be whom.
+    pub subjects: Arc<dyn Subjects>,
+    /// Forgets what is in the same store, its queue and their files.
+    pub forgetter: Forgetter,
+    /// What runs and people say of lessons.
+    pub ledger: Arc<dyn Ledger>,
+    /// Where memories leave for.
+    pub archive: Arc<dyn Archive>,
+    /// Lists of the memories of the same store.
+    pub browse: Arc<dyn Browse>,
+    /// What of the same store was forgotten.
+    pub forget: Arc<dyn Forget>,
+    /// Everything that the same store keeps, out and in.
+    pub transfer: Arc<dyn Transfer>,
+    /// What upkeep reads of the same store.
+    pub upkeep: Arc<dyn Upkeep>,
+    /// What upkeep does and has done.
+    pub compactions: Arc<dyn Compactions>,
     pub embedder: Arc<dyn Embedder>,
     /// Judges beside the slice; `None` when no model is configured.
     pub llm: Option<Arc<dyn Llm>>,
@@ -78,12 +99,32 @@ impl Parts {
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let bus = adapters::bus(&config.bus, dir.to_owned(), clock.clone()).await?;
+        let (bus, queue_files) = adapters::bus(&config.bus, dir.to_owned(), clock.clone()).await?;
         let bus = observe::bus(bus, bus_system(&config.bus.kind));
         let (store, engine) = adapters::store(&config.store, dir.to_owned()).await?;
         let store = Arc::new(store);
         let vectors = observe::reembed(store.clone());
         let announcer = Announcer::start(bus.clone(), clock.clone());
+        let forget: Arc<dyn Forget> = store.clone();
+        let forgetter = Forgetter {
+            forget: Arc::new(Announced::new(forget.clone(), announcer.clone())),
+            bus: bus.clone(),
+            clock: clock.clone(),
+            store_files: adapters::files(&store, &config.store),
+            queue_files,
+        };
+        let history: Arc<dyn History> = store.clone();
+        let ledger: Arc<dyn Ledger> = store.clone();
+        let history = Arc::new(Announced::new(history, announcer.clone()));
+        let subjects: Arc<dyn Subjects> = store.clone();
+        let subjects = Arc::new(Announced::new(subjects, announcer.clone()));
+        let archive: Arc<dyn Archive> = store.clone();
+        let archive = Arc::new(Announced::new(archive, announcer.clone()));
+        let browse: Arc<dyn Browse> = store.clone();
+        let transfer: Arc<dyn Transfer> = store.clone();
+        let transfer = Arc::new(Announced::new(transfer, announcer.clone()));
+        let upkeep: Arc<dyn Upkeep> = store.clone();
+        let compactions: Arc<dyn Compactions> = store.clone();
         let store: Arc<dyn MemoryStore> =
             Arc::new(Announced::new(observe::store(store, "qdrant"), announcer.clone()));
         let embedder = observe::embedder(embedder);
@@ -101,6 +142,16 @@ impl Parts {
             bus,
             store,
             vectors,
+            history,
+            subjects,
+            ledger,
+            archive,
+            browse,
+            forget,
+            forgetter,
+            transfer,
+            upkeep,
+            compactions,
             embedder,
             llm,
             reranker,

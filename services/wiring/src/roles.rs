@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use clap::ValueEnum;
 use hindsight_collector::{Collector, CollectorSettings};
-use hindsight_compactor::{Compactor, CompactorSettings};
+use hindsight_compactor::{CompactionParts, Compactor, CompactorSettings, RunSettings};
 use hindsight_config::Config;
-use hindsight_evaluator::{Evaluator, EvaluatorSettings, JudgeSettings};
+use hindsight_evaluator::{Compaction, Evaluator, EvaluatorSettings, JudgeSettings};
 use hindsight_ports::EmbedderId;
-use hindsight_recall::{CacheSettings, DenseScale, Recall, RecallSettings, Weights};
+use hindsight_recall::{CacheSettings, Care, DenseScale, Recall, RecallSettings, Weights};
 use hindsight_runtime::Role;
 
 use crate::{
@@ -51,6 +51,7 @@ pub fn collector(config: &Config, parts: &Parts) -> Arc<dyn Role> {
     };
     let Parts { bus, store, embedder, clock, .. } = parts;
     let role = Collector::new(settings, bus.clone(), store.clone(), embedder.clone(), clock.clone());
+    let role = role.forgetting(parts.forgetter.clone()).merging(parts.subjects.clone());
     waiting(role, Need::Later, parts)
 }
 
@@ -71,15 +72,24 @@ pub fn evaluator(config: &Config, parts: &Parts) -> Arc<dyn Role> {
     let Parts { bus, store, embedder, llm, clock, .. } = parts;
     let role =
         Evaluator::new(settings, bus.clone(), store.clone(), embedder.clone(), llm.clone(), clock.clone());
+    let role = role.forgetting(parts.forgetter.clone()).merging(parts.subjects.clone());
+    let role = role.compacting(Compaction {
+        upkeep: parts.upkeep.clone(),
+        compactions: parts.compactions.clone(),
+        ledger: parts.ledger.clone(),
+        history: parts.history.clone(),
+        archive: parts.archive.clone(),
+        evidence: Arc::new(config.lifecycle.0.clone()),
+        settings: Arc::new(config.compaction.policies.clone()),
+    });
     waiting(role, Need::First, parts)
 }
 
 pub fn compactor(config: &Config, parts: &Parts) -> Arc<dyn Role> {
-    let config = &config.compactor;
     let settings = CompactorSettings {
-        idle_after: config.idle_after,
-        every: config.every,
-        receipts_kept: DAY * u32::try_from(config.receipt_days).unwrap_or(u32::MAX),
+        idle_after: config.compactor.idle_after,
+        every: config.compactor.every,
+        receipts_kept: DAY * u32::try_from(config.compactor.receipt_days).unwrap_or(u32::MAX),
         ..CompactorSettings::default()
     };
     let Parts { bus, store, vectors, embedder, clock, .. } = parts;
@@ -91,11 +101,24 @@ pub fn compactor(config: &Config, parts: &Parts) -> Arc<dyn Role> {
         embedder.clone(),
         clock.clone(),
     );
+    let role = role.merging(parts.subjects.clone()).compacting(CompactionParts {
+        upkeep: parts.upkeep.clone(),
+        archive: parts.archive.clone(),
+        compactions: parts.compactions.clone(),
+        ledger: parts.ledger.clone(),
+        evidence: Arc::new(config.lifecycle.0.clone()),
+        policies: Arc::new(config.compaction.policies.clone()),
+        runs: RunSettings { tasks: config.compaction.tasks_per_run, ..RunSettings::default() },
+    });
     waiting(role, Need::First, parts)
 }
 
 pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
-    let settings = recall_settings(&config.recall, parts.embedder.id());
+    let mut settings = recall_settings(&config.recall, parts.embedder.id());
+    let hindsight_config::Lifecycle(policies) = &config.lifecycle;
+    settings.rank.serving = policies.default.into();
+    settings.serving =
+        policies.tenants.iter().map(|(tenant, policy)| (tenant.clone(), (*policy).into())).collect();
     let cache = &config.recall.cache;
     let caches = CacheSettings {
         embeddings_bytes: cache.embeddings_mib << 20,
@@ -107,6 +130,17 @@ pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
     let (bus, store, embedder) = (bus.clone(), store.clone(), embedder.clone());
     let role = Recall::remembering(settings, &caches, bus, store, embedder, clock.clone());
     let role = role.knowing(vectors.clone());
+    let role = role.caring(Care {
+        history: Some(parts.history.clone()),
+        subjects: Some(parts.subjects.clone()),
+        browse: Some(parts.browse.clone()),
+        transfer: Some(parts.transfer.clone()),
+        archive: Some(parts.archive.clone()),
+        forget: Some(parts.forget.clone()),
+        forgetter: Some(parts.forgetter.clone()),
+        ledger: Some(parts.ledger.clone()),
+        policies: config.lifecycle.0.clone(),
+    });
     let role = match &parts.reranker {
         Some(reranker) => role.with_reranker(reranker.clone()),
         None => role,

@@ -5,7 +5,7 @@ const PORTS: &[&str] = &["types"];
 const LOGIC: &[&str] = &["types", "text", "ports"];
 const ADAPTER: &[&str] = &["types", "proto", "text", "ports", "codec"];
 const EDGE: &[&str] =
-    &["types", "proto", "text", "ports", "codec", "api", "client", "config", "telemetry", "runtime"];
+    &["types", "proto", "text", "ports", "codec", "api", "client", "config", "forgetting", "telemetry", "runtime"];
 
 const ADAPTERS: &[&str] = &["store", "store-edge", "store-qdrant", "bus-local", "bus-amqp", "embed", "llm"];
 const SERVICES: &[&str] = &["collector", "evaluator", "compactor", "recall"];
@@ -16,14 +16,15 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "types" | "proto" | "text" => vec![],
         "codec" => vec!["types", "proto"],
         "ports" => PORTS.to_vec(),
-        "ingest" | "judge" | "rank" | "import" => LOGIC.to_vec(),
-        "store" | "bus-local" | "embed" | "llm" => ADAPTER.to_vec(),
+        "ingest" | "judge" | "rank" | "import" | "lifecycle" => LOGIC.to_vec(),
+        "store" | "forgetting" | "bus-local" | "embed" | "llm" => ADAPTER.to_vec(),
         "bus-amqp" => ADAPTER.to_vec(),
         "store-edge" | "store-qdrant" => [ADAPTER, &["store"]].concat(),
-        "api" | "client" | "config" | "telemetry" | "runtime" => EDGE.to_vec(),
-        "collector" | "evaluator" | "compactor" | "recall" => [EDGE, &["ingest", "judge", "rank"]].concat(),
+        "api" | "client" | "telemetry" | "runtime" => EDGE.to_vec(),
+        "config" => [EDGE, &["lifecycle"]].concat(),
+        "collector" | "evaluator" | "compactor" | "recall" => [EDGE, &["ingest", "judge", "rank", "lifecycle"]].concat(),
         // The one place that knows the adapters.
-        "wiring" => [EDGE, ADAPTERS, SERVICES].concat(),
+        "wiring" => [EDGE, ADAPTERS, SERVICES, &["lifecycle"]].concat(),
         // The command and the programs under tests put everything together.
         "hindsight" | "checks" | "e2e" | "cluster" | "quality" | "bench" | "qdrant-socket" => everything(),
         _ => return None,
@@ -31,7 +32,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
 }
 
 fn everything() -> Vec<&'static str> {
-    let logic = ["ingest", "judge", "rank", "import", "wiring", "e2e", "cluster"];
+    let logic = ["ingest", "judge", "rank", "import", "lifecycle", "wiring", "e2e", "cluster"];
     [EDGE, LEAVES, &logic, ADAPTERS, SERVICES].concat()
 }
 

@@ -5,7 +5,7 @@ use super::{Policy, Work};
 use crate::{CompactionRunId, CompactionTaskId, Scope, TenantId, Timestamp, Visibility, ids::derive};
 
 /// Why a run began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Trigger {
     /// Its time had come.
     Schedule,

@@ -19,6 +19,7 @@ use crate::{
 pub(crate) enum Queue {
     Ingest,
     Evaluate,
+    Compact,
 }
 
 fn number(queue: Option<Queue>) -> i32 {
@@ -26,6 +27,7 @@ fn number(queue: Option<Queue>) -> i32 {
         None => WorkQueue::Unspecified.into(),
         Some(Queue::Ingest) => WorkQueue::Ingest.into(),
         Some(Queue::Evaluate) => WorkQueue::Evaluate.into(),
+        Some(Queue::Compact) => WorkQueue::Compact.into(),
     }
 }
 
@@ -145,6 +147,9 @@ fn show(ui: Ui, shown: &GetDeadLetterResponse) -> Result<(), Failure> {
         Some(Content::Fact(fact)) => ui.value(&json::of_message("hindsight.common.v1.Fact", fact)?),
         Some(Content::Evaluation(request)) => {
             ui.value(&json::of_message("hindsight.event.v1.EvaluationRequested", request)?)
+        }
+        Some(Content::Compaction(task)) => {
+            ui.value(&json::of_message("hindsight.common.v1.CompactionTask", task)?)
         }
         None => Ok(()),
     }
