@@ -6,6 +6,7 @@ use hindsight_types::{Event, Memory, Viewer};
 use super::*;
 
 mod at_rest;
+mod ledger;
 mod receipts;
 
 fn retrieved(point: PointStruct) -> RetrievedPoint {
