@@ -48,6 +48,8 @@ impl Forgetter {
         let mut out_of_reach = vec![COPIES.to_owned()];
         for files in [&self.store_files, &self.queue_files] {
             match files {
+                // Without probes nothing was deleted that could be looked for.
+                Files::Here(_) if probes.is_empty() => read = Some(read.unwrap_or_default()),
                 Files::Here(files) => {
                     if let Some(more) = files.find(&probes).await? {
                         read = Some(read.unwrap_or_default().and(more));

@@ -4,6 +4,7 @@
 //!
 //! A user may come back while the rest is still being forgotten: what was recorded after the tombstone stays.
 
+mod aliases;
 mod census;
 mod derived;
 mod find;

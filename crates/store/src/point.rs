@@ -92,6 +92,19 @@ pub(crate) fn vectors(encoding: &Encoding, dense: Option<&str>) -> Option<Vector
     Some(Vectors { vectors_options: Some(VectorsOptions::Vectors(named)) })
 }
 
+/// Every vector of a point, to be written again.
+pub(crate) fn as_stored(vectors: Option<VectorsOutput>) -> Option<Vectors> {
+    use qdrant::vector_output::Vector;
+    let vectors_output::VectorsOptions::Vectors(stored) = vectors?.vectors_options? else { return None };
+    let again = stored.vectors.into_iter().filter_map(|(name, output)| match output.vector? {
+        Vector::Dense(dense) => Some((name, dense.into())),
+        Vector::Sparse(sparse) => Some((name, sparse.into())),
+        Vector::MultiDense(_) => None,
+    });
+    let named = NamedVectors { vectors: again.collect() };
+    Some(Vectors { vectors_options: Some(VectorsOptions::Vectors(named)) })
+}
+
 /// The encoding a point was stored with, as far as it is of the vectors named `dense`
 /// ([`ScopedBackend::dense`](crate::scoped::ScopedBackend::dense)).
 pub(crate) fn encoding(vectors: Option<VectorsOutput>, dense: Option<&str>) -> Encoding {
@@ -112,13 +125,18 @@ pub(crate) fn encoding(vectors: Option<VectorsOutput>, dense: Option<&str>) -> E
     encoding
 }
 
+/// The field `record` as it was before base64.
+pub(crate) fn record_bytes(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+    STANDARD.decode(text)
+}
+
 /// The record of a point. What stands in the open beside it must agree with it.
 pub(crate) fn decode<T: Stored>(point: &RetrievedPoint) -> Result<T, StoreError> {
     let id = from_point_id(point.id.clone())?;
     let corrupt = |what: String| StoreError::Corrupt(format!("point {id}: {what}"));
     let text = text(&point.payload, field::RECORD)
         .ok_or_else(|| corrupt("the payload has no `record`; delete the point".to_owned()))?;
-    let bytes = STANDARD.decode(text).map_err(|e| corrupt(format!("`record` is not base64: {e}")))?;
+    let bytes = record_bytes(text).map_err(|e| corrupt(format!("`record` is not base64: {e}")))?;
     let message = hindsight_proto::storage::v1::Record::decode(bytes.as_slice())
         .map_err(|e| corrupt(format!("`record` is not a storage.v1.Record: {e}")))?;
     let Record(body) =

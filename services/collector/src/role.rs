@@ -1,7 +1,8 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use hindsight_ports::{Bus, Clock, Embedder, MemoryStore};
+use hindsight_forgetting::Forgetter;
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Subjects};
 use hindsight_proto::collector::v1::collector_service_server::CollectorServiceServer;
 use hindsight_runtime::{Role, RoleError};
 use hindsight_types::limits;
@@ -37,6 +38,21 @@ impl Collector {
         let service = Service::new(&settings, bus.clone(), store.clone(), clock.clone(), closing.clone());
         let ingester = Ingester::new(settings, bus.clone(), store, embedder, clock);
         Self { bus, service: Arc::new(service), ingester, closing }
+    }
+
+    /// Gives what is written for an id to the user that it turned out to be. The first one given stays.
+    #[must_use]
+    pub fn merging(self, subjects: Arc<dyn Subjects>) -> Self {
+        self.ingester.merging(subjects.clone());
+        self.service.merging(subjects);
+        self
+    }
+
+    /// Does not write what was forgotten.
+    #[must_use]
+    pub fn forgetting(self, forgetter: Forgetter) -> Self {
+        self.ingester.forgetting(forgetter);
+        self
     }
 }
 

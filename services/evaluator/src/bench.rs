@@ -1,13 +1,15 @@
 //! Judges one run and keeps what comes of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use hindsight_forgetting::Forgetter;
 use hindsight_ingest::{assemble, encode, redact};
-use hindsight_ports::{Embedder, MemoryStore, StoreError};
-use hindsight_types::{Event, FormerVerdicts, Scope, TraceId, Trajectory, Viewer, Visibility};
+use hindsight_ports::{Bus, Embedder, MemoryStore, StoreError, Subjects};
+use hindsight_types::{Event, FormerVerdicts, Scope, Timestamp, TraceId, Trajectory, Viewer, Visibility};
 
 use crate::{
     broken::Broken,
+    credit::Account,
     evaluate,
     judges::{Asked, Judges},
 };
@@ -16,9 +18,25 @@ pub(crate) struct Bench {
     pub(crate) judges: Judges,
     pub(crate) store: Arc<dyn MemoryStore>,
     pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) bus: Arc<dyn Bus>,
+    /// Knows what was forgotten.
+    pub(crate) forgetter: OnceLock<Forgetter>,
+    /// Knows who turned out to be whom.
+    pub(crate) subjects: OnceLock<Arc<dyn Subjects>>,
 }
 
 impl Bench {
+    /// Whose what is written in this scope is; what was written in it meanwhile is moved there.
+    pub(crate) async fn follow(&self, scope: &Scope, now: Timestamp) -> Result<Scope, StoreError> {
+        match self.subjects.get() {
+            Some(subjects) if scope.user().is_some() => {
+                let whose = subjects.follow(std::slice::from_ref(scope), now).await?;
+                Ok(whose.into_iter().next().unwrap_or_else(|| scope.clone()))
+            }
+            _ => Ok(scope.clone()),
+        }
+    }
+
     /// The events of a run and the scope of its start, or `scope` while that is not known.
     pub(crate) async fn events(
         &self,
@@ -38,6 +56,7 @@ impl Bench {
     /// Judges a complete run and stores what it leaves; says who judged. Everything is written under ids derived
     /// from the run, so an attempt that broke off halfway is completed by the next.
     pub(crate) async fn judge(&self, mut run: Trajectory, asked: Asked) -> Result<String, Broken> {
+        let (tenant, ended_at) = (run.scope.tenant.clone(), run.ended_at);
         let former =
             self.store.experience(&Viewer::of_scope(&run.scope), &run.trace_id).await?.map(|e| e.evaluation);
         let redacted = tokio::task::spawn_blocking(move || {
@@ -54,9 +73,14 @@ impl Bench {
             kept.add(verdict.clone());
             self.store.put_former_verdicts(&kept).await?;
         }
-        let memories = tokio::task::spawn_blocking(move || evaluate::memories(judged, former.as_ref()));
-        let memories = memories.await.map_err(|e| Broken::Final(format!("the digest broke off: {e}")))?;
+        let digested = tokio::task::spawn_blocking(move || {
+            (Account::of(&judged, former.is_some()), evaluate::memories(judged, former.as_ref()))
+        });
+        let (account, memories) =
+            digested.await.map_err(|e| Broken::Final(format!("the digest broke off: {e}")))?;
+        let memories = self.without_deleted(&tenant, memories, ended_at).await?;
         let encoded = encode::memories(self.embedder.as_ref(), memories).await?;
+        self.credit(&account).await?;
         self.store.upsert(&encoded).await?;
         Ok(judge)
     }

@@ -46,6 +46,9 @@ pub(crate) fn memories(judged: JudgedTrajectory, former: Option<&Evaluation>) ->
     memories.push(Memory::Experience(Box::new(Experience {
         id: MemoryId::experience(&t.scope.tenant, &t.trace_id),
         entities: names(&t, &evaluation.steps),
+        // Counted by the store.
+        supported: 0,
+        refuted: 0,
         trajectory: digest::trajectory(t),
         evaluation,
     })));

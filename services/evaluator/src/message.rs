@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use hindsight_codec::{schema, scope_from_proto, scope_to_proto};
+use hindsight_codec::{compaction_task_to_proto, schema, scope_from_proto, scope_to_proto};
 use hindsight_ingest::assemble::evaluation_request_id;
 use hindsight_ports::Envelope;
-use hindsight_proto::event::v1::{EvaluationRequested, ReevaluationContinued};
-use hindsight_types::{EvaluationRecord, Reevaluation, ReevaluationId, Scope, Timestamp, TraceId};
+use hindsight_proto::event::v1::{CompactionRequested, EvaluationRequested, ReevaluationContinued};
+use hindsight_types::{CompactionTask, EvaluationRecord, Reevaluation, ReevaluationId, Scope, Timestamp, TraceId};
 use prost::Message as _;
 use uuid::Uuid;
 
@@ -71,6 +71,13 @@ pub(crate) fn next_page(job: &Reevaluation, now: Timestamp) -> Envelope {
         page: job.page,
     };
     envelope(job.id.page(job.page), schema::REEVALUATION_CONTINUED, &job.scope, now, page.encode_to_vec())
+}
+
+/// Asks for a piece of upkeep.
+pub(crate) fn upkeep(task: &CompactionTask) -> Envelope {
+    let request = CompactionRequested { task: Some(compaction_task_to_proto(task)) };
+    let (id, payload) = (task.id.0, request.encode_to_vec());
+    envelope(id, schema::COMPACTION_REQUESTED, &task.scope, task.planned_at, payload)
 }
 
 fn envelope(id: Uuid, schema: &str, scope: &Scope, now: Timestamp, payload: Vec<u8>) -> Envelope {

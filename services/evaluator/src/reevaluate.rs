@@ -21,6 +21,7 @@ use hindsight_types::{
 use crate::{
     bench::Bench,
     broken::Broken,
+    forgotten::Whose,
     judges::Asked,
     message::{Continued, next_page},
 };
@@ -166,10 +167,15 @@ impl Reevaluations {
                 return Err(Broken::Final(format!("its events are no longer complete: {gap}")));
             }
         };
+        let whose = Whose::of(&run);
+        if self.bench.is_forgotten(&whose).await? {
+            return Err(Broken::Final("it was forgotten".to_owned()));
+        }
         let judge = self.bench.judge(run, asked).await?;
         let now = self.clock.now();
         let record = EvaluationRecord { state: EvaluationState::Judged, judge, updated_at: now, ..record };
-        Ok(self.store().put_evaluation_record(&record).await?)
+        self.store().put_evaluation_record(&record).await?;
+        self.bench.settle(&whose).await
     }
 
     async fn put(&self, job: &mut Reevaluation) -> Result<(), Broken> {

@@ -6,6 +6,7 @@ use hindsight_bus_amqp::{AmqpBus, AmqpOptions};
 use hindsight_bus_local::{LocalBus, LocalBusOptions};
 use hindsight_config as config;
 use hindsight_embed::{EmbedderSpec, HttpRerankerSettings, HttpSettings, RerankerSpec};
+use hindsight_forgetting::Files;
 use hindsight_llm::{EndpointSettings, LlmSettings, Prices, Provider};
 use hindsight_ports::{Bus, Clock, Llm};
 use hindsight_store::{Store, StoreOptions};
@@ -17,12 +18,16 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::{Failure, code};
 
+const BROKER: &str = "the files of RabbitMQ: a message leaves them with its segment, once all in it are settled";
+const SERVER: &str = "the files of Qdrant: its optimiser writes a segment anew when `deleted_threshold` and \
+                      `vacuum_min_vector_number` say so; lower them, or recreate the collection from a snapshot";
+
 /// Opens the queue; for the broker, begins to connect. What the last run left is read back, which blocks.
 pub(crate) async fn bus(
     config: &config::Bus,
     dir: PathBuf,
     clock: Arc<dyn Clock>,
-) -> Result<Arc<dyn Bus>, Failure> {
+) -> Result<(Arc<dyn Bus>, Files), Failure> {
     let max_depth = config.max_depth;
     match &config.kind {
         config::BusKind::Local => {
@@ -31,13 +36,13 @@ pub(crate) async fn bus(
                 LocalBus::open(&dir.join("bus.db"), options)
             };
             let bus = blocking(open).await?.map_err(|e| Failure::new(code::UNAVAILABLE, e))?;
-            Ok(Arc::new(bus))
+            Ok((Arc::new(bus.clone()), Files::Here(Arc::new(bus))))
         }
         config::BusKind::Amqp(amqp) => {
             let options = AmqpOptions { max_depth, clock, ..amqp_options(amqp)? };
             let bus =
                 AmqpBus::start(options).map_err(|e| Failure::new(code::CONFIG, format!("[bus] {e}")))?;
-            Ok(Arc::new(bus))
+            Ok((Arc::new(bus), Files::OutOfReach(BROKER)))
         }
     }
 }
@@ -60,6 +65,14 @@ fn amqp_options(config: &config::AmqpBus) -> Result<AmqpOptions, Failure> {
         heartbeat: config.heartbeat,
         ..AmqpOptions::new(url)
     })
+}
+
+/// The files of the store, where they are this machine's.
+pub(crate) fn files(store: &Arc<Store>, config: &config::Store) -> Files {
+    match config {
+        config::Store::Edge => Files::Here(store.clone()),
+        config::Store::Qdrant(_) => Files::OutOfReach(SERVER),
+    }
 }
 
 /// Opens the engine, which is to be closed in the end; for a server, connects with the first call.

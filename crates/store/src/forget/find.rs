@@ -10,7 +10,7 @@ use hindsight_types::{
 use qdrant_client::qdrant::RetrievedPoint;
 
 use super::{
-    BATCH, Found,
+    BATCH, Found, aliases,
     derived::learned_from,
     record::Entomb,
     runs::{self, Run, Runs, after, ends, keywords},
@@ -41,6 +41,8 @@ pub(super) struct Target<'a> {
     until: Timestamp,
     /// The same in microseconds.
     at: i64,
+    /// The user with their other ids; none when it is no user.
+    users: Vec<UserId>,
     /// Runs of the user that began since.
     pub(super) spared: BTreeSet<TraceId>,
 }
@@ -52,35 +54,59 @@ impl<'a> Target<'a> {
     ) -> Result<Self, StoreError> {
         let Forgetting { scope, subject, at, .. } = forgetting;
         let (tenant, until, at) = (&scope.tenant, *at, micros(*at));
-        let spared = match subject {
-            Subject::User(user) => Runs { backend, tenant, user, at }.since().await?,
-            _ => BTreeSet::new(),
+        let users = match subject {
+            Subject::User(user) => aliases::of(backend, tenant, user, until).await?,
+            _ => Vec::new(),
         };
-        Ok(Self { backend, tenant, scope, subject, until, at, spared })
+        let mut spared = BTreeSet::new();
+        for user in &users {
+            spared.extend(Runs { backend, tenant, user, at }.since().await?);
+        }
+        Ok(Self { backend, tenant, scope, subject, until, at, users, spared })
     }
 
     /// `None`: nothing is left.
     pub(super) async fn next(&self) -> Result<Option<Found>, StoreError> {
         match self.subject {
-            Subject::User(user) => {
-                let runs = Runs { backend: self.backend, tenant: self.tenant, user, at: self.at };
-                let some = runs.some(&self.spared).await?;
-                self.entomb(&some, &runs.own()).await?;
-                if let Some(found) = self.of_runs(&some).await? {
-                    return Ok(Some(found));
+            Subject::User(_) => {
+                self.entomb(self.users.iter().skip(1).cloned().map(Subject::User)).await?;
+                for user in &self.users {
+                    if let Some(found) = self.of_user(user).await? {
+                        return Ok(Some(found));
+                    }
                 }
-                self.belongings(user).await
+                self.merges().await
             }
             Subject::Run(trace) => self.of_runs(&[Run { trace: trace.clone(), visibility: None }]).await,
             Subject::Memory(kind, id) => self.of_memory(*kind, *id).await,
         }
     }
 
-    /// What others may see of a run names no user: what is still to come of it is known by the run.
-    async fn entomb(&self, runs: &[Run], own: &str) -> Result<(), StoreError> {
-        let shared = runs.iter().filter(|run| run.visibility.as_deref() != Some(own));
-        let tombstones = shared.map(|run| {
-            let subject = Subject::Run(run.trace.clone());
+    async fn of_user(&self, user: &UserId) -> Result<Option<Found>, StoreError> {
+        let runs = Runs { backend: self.backend, tenant: self.tenant, user, at: self.at };
+        let some = runs.some(&self.spared).await?;
+        // What others may see of a run names no user: what is still to come of it is known by the run.
+        let shared = some.iter().filter(|run| run.visibility.as_deref() != Some(&runs.own()));
+        self.entomb(shared.map(|run| Subject::Run(run.trace.clone()))).await?;
+        match self.of_runs(&some).await? {
+            None => self.belongings(user).await,
+            found => Ok(found),
+        }
+    }
+
+    /// How other ids came to be the user's, last: it is what tells that they are.
+    async fn merges(&self) -> Result<Option<Found>, StoreError> {
+        let merges = aliases::merges(self.backend, self.tenant, &self.users, self.until).await?;
+        if !merges.is_empty()
+            && let Some(found) = self.batch(Collection::Merges, aliases::moved(self.tenant, &merges)).await?
+        {
+            return Ok(Some(found));
+        }
+        self.batch(Collection::Merges, aliases::naming(self.tenant, &self.users, self.until)).await
+    }
+
+    async fn entomb(&self, subjects: impl Iterator<Item = Subject>) -> Result<(), StoreError> {
+        let tombstones = subjects.map(|subject| {
             let forgotten = Forgotten { scope: self.scope.clone(), subject, at: self.until };
             (point::id(self.tenant, forgotten.subject.key()), Entomb(forgotten))
         });

@@ -108,3 +108,6 @@ impl Change for Put {
         Ok((revision == self.0.revision).then(|| point::of(&next)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -120,8 +120,8 @@ impl Runs<'_> {
         Ok(page.into_iter().collect())
     }
 
-    /// Every run of the user that others may see.
-    pub(super) async fn shared(&self, spared: &BTreeSet<TraceId>) -> Result<Vec<Run>, StoreError> {
+    /// Every run of the user.
+    pub(super) async fn every(&self, spared: &BTreeSet<TraceId>) -> Result<Vec<Run>, StoreError> {
         let (mut runs, mut from) = (self.unmarked().await?, None);
         loop {
             let (page, next) = self.page(spared, from).await?;
@@ -131,7 +131,7 @@ impl Runs<'_> {
             }
             from = next;
         }
-        Ok(runs.into_iter().filter(|run| run.visibility.as_deref() != Some(&self.own())).collect())
+        Ok(runs.into_iter().collect())
     }
 
     /// In the order of their roots.

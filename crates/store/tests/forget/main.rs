@@ -1,6 +1,6 @@
 //! Forgetting a subject takes all that is theirs and all that came of it, from the store and from its files, and
 //! nothing else; whatever call it breaks off at.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub)]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -36,7 +36,7 @@ async fn open() -> Opened {
     let inner = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
     let fuse = Fuse::default();
     fuse.clear();
-    let backend = Arc::new(Faulty { inner: Arc::clone(&inner), fuse: fuse.clone() });
+    let backend = Arc::new(Faulty { inner: Arc::clone(&inner), fuse: fuse.clone(), made: Default::default() });
     let store = Store::new(backend, StoreOptions::default());
     store.prepare(&embedder()).await.unwrap();
     Opened { store, fuse, inner, _dir: dir }

@@ -1,9 +1,9 @@
-use std::{collections::HashMap, sync::atomic::Ordering, time::Duration};
+use std::{sync::atomic::Ordering, time::Duration};
 
 use futures::future::join_all;
 use hindsight_ports::{BusError, Delivery, EmbedError, Queue, StoreError};
 use hindsight_telemetry::{Label, Metric};
-use hindsight_types::{Event, Fact, MemoryId};
+use hindsight_types::{Event, Fact};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -128,7 +128,8 @@ impl Batch {
             let (appended, marked) =
                 tokio::join!(shared.store.append_events(&events), marks.write(&*shared.store));
             appended.and(marked)?;
-            shared.settle_forgotten(&events.iter().collect::<Vec<_>>()).await
+            shared.settle_forgotten(&events.iter().collect::<Vec<_>>()).await?;
+            Ok(shared.follow(events.iter().map(|e| &e.scope)).await?)
         };
         match patiently(shared, stop, write).await {
             Ok(()) => {
@@ -145,7 +146,8 @@ impl Batch {
                 for (held, event) in self.events.iter().zip(&events) {
                     let write = || async {
                         shared.store.append_events(std::slice::from_ref(event)).await?;
-                        shared.settle_forgotten(&[event]).await
+                        shared.settle_forgotten(&[event]).await?;
+                        Ok(shared.follow([&event.scope]).await?)
                     };
                     match patiently(shared, stop, write).await {
                         Ok(()) => written.push(held),
@@ -158,32 +160,23 @@ impl Batch {
     }
 
     async fn write_facts(&self, shared: &Shared, stop: &CancellationToken) {
-        // Of several versions in one batch only the newest is written.
-        let mut last: HashMap<MemoryId, &Held<Fact>> = HashMap::new();
-        for held in &self.facts {
-            let newest = last.entry(held.value.id).or_insert(held);
-            if newest.value.retained_at <= held.value.retained_at {
-                *newest = held;
-            }
-        }
-        let chosen: Vec<&Held<Fact>> =
-            self.facts.iter().filter(|h| std::ptr::eq(last[&h.value.id], *h)).collect();
-        if chosen.is_empty() {
+        if self.facts.is_empty() {
             return;
         }
-        let replaced = self.facts.iter().filter(|h| !std::ptr::eq(last[&h.value.id], *h)).collect::<Vec<_>>();
         let write = |held: &[&Held<Fact>]| {
             let facts: Vec<Fact> = held.iter().map(|h| h.value.clone()).collect();
             async move {
                 facts::write(shared, facts.clone()).await?;
-                shared.settle_forgotten(&facts.iter().collect::<Vec<_>>()).await
+                shared.settle_forgotten(&facts.iter().collect::<Vec<_>>()).await?;
+                Ok(shared.follow(facts.iter().map(|f| &f.scope)).await?)
             }
         };
-        match patiently(shared, stop, || write(&chosen)).await {
-            Ok(()) => settle_all(shared, &chosen, End::Ack).await,
-            Err(Failure::Transient(reason)) => settle_all(shared, &chosen, End::Retry(&reason)).await,
+        let all: Vec<&Held<Fact>> = self.facts.iter().collect();
+        match patiently(shared, stop, || write(&all)).await {
+            Ok(()) => settle_all(shared, &all, End::Ack).await,
+            Err(Failure::Transient(reason)) => settle_all(shared, &all, End::Retry(&reason)).await,
             Err(Failure::Final(_)) => {
-                for held in &chosen {
+                for held in &all {
                     let end = patiently(shared, stop, || write(std::slice::from_ref(held))).await;
                     match end {
                         Ok(()) => settle(shared, &held.delivery, End::Ack).await,
@@ -192,7 +185,6 @@ impl Batch {
                 }
             }
         }
-        settle_all(shared, &replaced, End::Ack).await;
     }
 }
 
@@ -209,12 +201,17 @@ async fn remembered<T: Arrives>(shared: &Shared, held: Vec<Held<T>>) -> Vec<Held
         }
     };
     let mut kept = Vec::new();
+    let mut dropped = Vec::new();
     for (held, forgotten) in held.into_iter().zip(forgotten) {
-        let Some(forgotten) = forgotten else {
-            kept.push(held);
-            continue;
-        };
-        match shared.take_along(&held.value, forgotten).await {
+        match forgotten {
+            Some(forgotten) => dropped.push((held, forgotten)),
+            None => kept.push(held),
+        }
+    }
+    // Its bytes are on the queue yet.
+    let swept = shared.sweep(dropped.iter().map(|(held, forgotten)| (&held.value, forgotten))).await;
+    for (held, _) in &dropped {
+        match &swept {
             Ok(()) => {
                 Metric::Forgotten.add(1, &[(Label::Kind, T::KIND)]);
                 settle(shared, &held.delivery, End::Ack).await;

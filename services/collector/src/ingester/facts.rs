@@ -28,8 +28,7 @@ pub(super) async fn write(shared: &Shared, facts: Vec<Fact>) -> Result<(), Failu
     let store = &*shared.store;
     let former = former(store, &facts).await?;
     let stretches = stretches(facts.iter().chain(former.values()));
-    let newer = |f: &Fact| former.get(&f.id).is_none_or(|o| o.retained_at <= f.retained_at);
-    let mut arrived: HashMap<MemoryId, Fact> = facts.into_iter().filter(newer).map(|f| (f.id, f)).collect();
+    let (mut arrived, replaced) = newest(facts, &former);
     let mut beside = Vec::new();
     for fact in changed(store, &stretches, &arrived).await? {
         match arrived.get_mut(&fact.id) {
@@ -39,7 +38,8 @@ pub(super) async fn write(shared: &Shared, facts: Vec<Fact>) -> Result<(), Failu
     }
     // What arrived comes last: once it is found, what it changed is found with it.
     upsert(shared, beside).await?;
-    upsert(shared, arrived.into_values().collect()).await?;
+    // Older versions are kept as such.
+    upsert(shared, arrived.into_values().chain(replaced).collect()).await?;
     for _ in 0..ROUNDS {
         let changed = changed(store, &stretches, &HashMap::new()).await?;
         if changed.is_empty() {
@@ -48,6 +48,23 @@ pub(super) async fn write(shared: &Shared, facts: Vec<Fact>) -> Result<(), Failu
         upsert(shared, changed).await?;
     }
     Err(Failure::Transient("others write to the same session at once".to_owned()))
+}
+
+/// The newest version of each fact, unless what is stored is newer; and the others.
+fn newest(
+    facts: Vec<Fact>,
+    former: &HashMap<MemoryId, Fact>,
+) -> (HashMap<MemoryId, Fact>, Vec<Fact>) {
+    let (mut newest, mut others) = (HashMap::new(), Vec::new());
+    for fact in facts {
+        let best: Option<&Fact> = newest.get(&fact.id).or(former.get(&fact.id));
+        if best.is_some_and(|best| fact.age() < best.age()) {
+            others.push(fact);
+        } else {
+            others.extend(newest.insert(fact.id, fact));
+        }
+    }
+    (newest, others)
 }
 
 /// The versions that are stored now. A turn that moves changes what it leaves.

@@ -88,29 +88,31 @@ impl Shared {
         Ok(of)
     }
 
-    /// To be called before `value` is dropped.
-    pub(super) async fn take_along<T: Arrives>(
+    /// Has what arrived of forgotten subjects deleted wherever it got to, once per subject.
+    pub(super) async fn sweep<'a, T: Arrives + 'a>(
         &self,
-        value: &T,
-        forgotten: Forgotten,
+        arrived: impl Iterator<Item = (&'a T, &'a Forgotten)>,
     ) -> Result<(), Failure> {
-        match (value.takes_along(), self.forgetter.get()) {
-            (Some(subject), Some(forgetter)) => {
-                Ok(forgetter.sweep(&Forgotten { subject, ..forgotten }, &value.id()).await?)
+        let Some(forgetter) = self.forgetter.get() else { return Ok(()) };
+        let mut swept: BTreeMap<_, (Forgotten, String)> = BTreeMap::new();
+        for (value, forgotten) in arrived {
+            let tenant = forgotten.scope.tenant.clone();
+            for subject in [Some(forgotten.subject.clone()), value.takes_along()].into_iter().flatten() {
+                let key = (tenant.clone(), subject.key());
+                let forgotten = Forgotten { subject, ..forgotten.clone() };
+                swept.entry(key).or_insert_with(|| (forgotten, value.id()));
             }
-            _ => Ok(()),
         }
+        for (forgotten, cause) in swept.into_values() {
+            forgetter.sweep(&forgotten, &cause).await?;
+        }
+        Ok(())
     }
 
     /// To be called when these are written, and before they are acknowledged.
     pub(super) async fn settle_forgotten<T: Arrives>(&self, written: &[&T]) -> Result<(), Failure> {
-        let Some(forgetter) = self.forgetter.get() else { return Ok(()) };
-        for (value, forgotten) in written.iter().zip(self.forgotten(written).await?) {
-            if let Some(forgotten) = forgotten {
-                forgetter.sweep(&forgotten, &value.id()).await?;
-                self.take_along(*value, forgotten).await?;
-            }
-        }
-        Ok(())
+        let forgotten = self.forgotten(written).await?;
+        let late = written.iter().zip(&forgotten).filter_map(|(value, f)| Some((*value, f.as_ref()?)));
+        self.sweep(late).await
     }
 }

@@ -15,9 +15,12 @@ use std::{
 };
 
 use hindsight_forgetting::Forgetter;
-use hindsight_ports::{Bus, BusError, Clock, Consumer, Delivery, Embedder, MemoryStore, Queue};
+use hindsight_ports::{
+    Bus, BusError, Clock, Consumer, Delivery, Embedder, MemoryStore, Queue, StoreError, Subjects,
+};
 use hindsight_runtime::Trouble;
 use hindsight_telemetry::{Metric, span};
+use hindsight_types::Scope;
 use tokio::{
     sync::oneshot,
     task::JoinSet,
@@ -52,6 +55,17 @@ struct Shared {
     touch_every: Duration,
     /// Knows what was forgotten.
     forgetter: OnceLock<Forgetter>,
+    /// Knows who turned out to be whom.
+    subjects: OnceLock<Arc<dyn Subjects>>,
+}
+
+impl Shared {
+    /// What was just written for ids that are users by now goes to these.
+    async fn follow(&self, scopes: impl IntoIterator<Item = &Scope>) -> Result<(), StoreError> {
+        let Some(subjects) = self.subjects.get() else { return Ok(()) };
+        let scopes: Vec<Scope> = scopes.into_iter().filter(|s| s.user().is_some()).cloned().collect();
+        subjects.follow(&scopes, self.clock.now()).await.map(drop)
+    }
 }
 
 impl Ingester {
@@ -64,14 +78,20 @@ impl Ingester {
     ) -> Self {
         let (held, trouble) = (AtomicUsize::new(0), Trouble::default());
         let (marked, touch_every) = (open::Marked::default(), Duration::from_millis(settings.touch_ms));
-        let forgetter = OnceLock::new();
-        let shared = Shared { bus, store, embedder, clock, held, trouble, marked, touch_every, forgetter };
+        let (forgetter, subjects) = (OnceLock::new(), OnceLock::new());
+        let shared =
+            Shared { bus, store, embedder, clock, held, trouble, marked, touch_every, forgetter, subjects };
         Self { settings, shared: Arc::new(shared) }
     }
 
     /// The first one given stays.
     pub(crate) fn forgetting(&self, forgetter: Forgetter) {
         self.shared.forgetter.get_or_init(|| forgetter);
+    }
+
+    /// The first one given stays.
+    pub(crate) fn merging(&self, subjects: Arc<dyn Subjects>) {
+        self.shared.subjects.get_or_init(|| subjects);
     }
 
     pub(crate) fn trouble(&self) -> Option<String> {

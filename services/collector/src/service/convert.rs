@@ -58,7 +58,9 @@ pub(super) fn event(
         "" => assemble::event_id(&scope, &trace_id, &body),
         id => EventId::parse(id)?,
     };
-    let recorded_at = time_or("recorded_at", request.recorded_at, now)?;
+    // A clock that is ahead would have it outlive its user: what was recorded before a user is forgotten is told by
+    // this time.
+    let recorded_at = time_or("recorded_at", request.recorded_at, now)?.min(now);
     Ok(Event { event_id, scope, trace_id, recorded_at, body })
 }
 

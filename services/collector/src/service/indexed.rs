@@ -1,10 +1,13 @@
 //! Waiting until what was written can be found.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use hindsight_api::status;
-use hindsight_ports::{MemoryStore, StoreError};
-use hindsight_types::{EvaluationState, Fact, Memory, MemoryKind, Scope, TraceId, Viewer};
+use hindsight_ports::{Clock, MemoryStore, StoreError, Subjects};
+use hindsight_types::{EvaluationState, Fact, Memory, MemoryId, MemoryKind, Scope, TraceId, Viewer};
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Request, Status};
 
@@ -17,6 +20,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 pub(super) struct Indexed {
     pub(super) store: Arc<dyn MemoryStore>,
+    /// Knows who turned out to be whom.
+    pub(super) subjects: OnceLock<Arc<dyn Subjects>>,
+    pub(super) clock: Arc<dyn Clock>,
     /// For callers without a deadline of their own.
     pub(super) timeout: Duration,
 }
@@ -34,8 +40,8 @@ impl Indexed {
         steps: u32,
         deadline: Instant,
     ) -> Result<(), Status> {
-        let viewer = Viewer::of_scope(scope);
         let look = || async {
+            let viewer = Viewer::of_scope(&self.whose(scope).await?);
             let record = self.store.evaluation_record(&viewer, trace).await?;
             let settled = |s: &EvaluationState| !matches!(s, EvaluationState::Waiting { .. });
             Ok(record.is_some_and(|r| r.step_count >= steps && settled(&r.state)))
@@ -43,14 +49,26 @@ impl Indexed {
         until(deadline, "the run is recorded but was not evaluated", look).await
     }
 
+    /// Whose what is written in this scope is.
+    async fn whose(&self, scope: &Scope) -> Result<Scope, StoreError> {
+        match self.subjects.get() {
+            Some(subjects) if scope.user().is_some() => subjects.whose(scope, self.clock.now()).await,
+            _ => Ok(scope.clone()),
+        }
+    }
+
     /// Until each fact, or a newer version of it, can be found.
     pub(super) async fn facts(&self, facts: &[Fact], deadline: Instant) -> Result<(), Status> {
         let what = "the fact is durable and will be indexed; it was not within the deadline, so do not send it \
                     again: a recall finds it once the ingester has caught up";
         for fact in facts {
-            let viewer = Viewer::of_scope(&fact.scope);
             let look = || async {
-                let found = self.store.get(&viewer, MemoryKind::Fact, fact.id).await?;
+                let whose = self.whose(&fact.scope).await?;
+                let id = match whose.user() {
+                    Some(user) if whose != fact.scope => MemoryId::fact(&whose.tenant, user, &fact.key),
+                    _ => fact.id,
+                };
+                let found = self.store.get(&Viewer::of_scope(&whose), MemoryKind::Fact, id).await?;
                 Ok(matches!(found, Some(Memory::Fact(f)) if f.retained_at >= fact.retained_at))
             };
             until(deadline, what, look).await?;

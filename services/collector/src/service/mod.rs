@@ -6,12 +6,16 @@ mod record;
 mod retain;
 mod scopes;
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{
+    pin::Pin,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use futures::Stream;
 use hindsight_api::{Caller, Permission, caller, status};
 use hindsight_ingest::{redact, split, validate};
-use hindsight_ports::{Bus, Clock, Envelope, MemoryStore, Queue};
+use hindsight_ports::{Bus, Clock, Envelope, MemoryStore, Queue, Subjects};
 use hindsight_proto::collector::v1::{
     CompleteTaskRequest, CompleteTaskResponse, RecordEventsRequest, RecordEventsResponse, RetainBatchRequest,
     RetainBatchResponse, RetainRequest, RetainResponse, SubmitTrajectoryRequest, SubmitTrajectoryResponse,
@@ -48,8 +52,14 @@ impl Service {
         clock: Arc<dyn Clock>,
         closing: CancellationToken,
     ) -> Self {
-        let indexed = Indexed { store, timeout: Duration::from_millis(settings.indexed_timeout_ms) };
+        let (subjects, timeout) = (OnceLock::new(), Duration::from_millis(settings.indexed_timeout_ms));
+        let indexed = Indexed { store, subjects, clock: clock.clone(), timeout };
         Self { bus, clock, indexed, scopes: Arc::default(), closing }
+    }
+
+    /// The first one given stays.
+    pub(crate) fn merging(&self, subjects: Arc<dyn Subjects>) {
+        self.indexed.subjects.get_or_init(|| subjects);
     }
 
     async fn publish(&self, messages: Vec<Envelope>) -> Result<(), Status> {
@@ -123,7 +133,10 @@ impl CollectorService for Service {
         let run = run.await?.map_err(|e: Invalid| invalid(e.within("trajectory")))?;
         let (trace_id, scope) = (run.trace_id.clone(), run.scope.clone());
         let steps = u32::try_from(run.steps.len()).unwrap_or(u32::MAX);
-        let events: Vec<Envelope> = split(run).iter().map(|e| message::of_event(e, &trace_context)).collect();
+        let mut events = split(run);
+        // As of an event that comes by itself.
+        events.iter_mut().for_each(|event| event.recorded_at = event.recorded_at.min(now));
+        let events: Vec<Envelope> = events.iter().map(|e| message::of_event(e, &trace_context)).collect();
         let count = u32::try_from(events.len()).unwrap_or(u32::MAX);
         self.publish(events).await?;
         if indexed {

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use hindsight_api::{Edge, EdgeLayer, Keyring};
 use hindsight_bus_local::{LocalBus, LocalBusOptions};
 use hindsight_collector::{Collector, CollectorSettings};
+use hindsight_forgetting::{Files, Forgetter};
 use hindsight_ports::{
     Bus, EmbedError, Embedder, EmbedderId, MemoryStore, Purpose, SystemClock,
     testkit::faulty_store::FaultyStore,
@@ -55,6 +56,8 @@ impl Embedder for Bytes8 {
 pub(crate) struct House {
     pub(crate) bus: Arc<dyn Bus>,
     pub(crate) store: Arc<FaultyStore>,
+    /// The same, where it never fails.
+    pub(crate) plain: Arc<Store>,
     pub(crate) collector: Arc<Collector>,
     stop: CancellationToken,
     running: Option<JoinHandle<()>>,
@@ -75,13 +78,20 @@ impl House {
         let bus = wrap(open_bus(dir.path(), options));
         let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
         let embedder = Arc::new(Bytes8::new());
-        let store: Arc<dyn MemoryStore> = Arc::new(Store::new(backend.clone(), StoreOptions::default()));
-        store.prepare(embedder.id()).await.unwrap();
-        let store = Arc::new(FaultyStore::new(store, 7));
+        let plain = Arc::new(Store::new(backend.clone(), StoreOptions::default()));
+        plain.prepare(embedder.id()).await.unwrap();
+        let store = Arc::new(FaultyStore::new(plain.clone(), 7));
         let settings = CollectorSettings { linger_ms: 5, ..CollectorSettings::default() };
-        let collector =
-            Arc::new(Collector::new(settings, bus.clone(), store.clone(), embedder, Arc::new(SystemClock)));
-        Self { bus, store, collector, stop: CancellationToken::new(), running: None, backend, dir }
+        let forgetter = Forgetter {
+            forget: plain.clone(),
+            bus: bus.clone(),
+            clock: Arc::new(SystemClock),
+            store_files: Files::OutOfReach("a test"),
+            queue_files: Files::OutOfReach("a test"),
+        };
+        let collector = Collector::new(settings, bus.clone(), store.clone(), embedder, Arc::new(SystemClock));
+        let collector = Arc::new(collector.forgetting(forgetter));
+        Self { bus, store, plain, collector, stop: CancellationToken::new(), running: None, backend, dir }
     }
 
     /// Where bus and store keep their files.
