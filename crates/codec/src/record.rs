@@ -10,6 +10,7 @@ use crate::{
         forgetting_record_from_proto, forgetting_record_to_proto, forgotten_from_proto, forgotten_to_proto,
     },
     reevaluation::{former_from_proto, former_to_proto, job_from_proto, job_to_proto},
+    subject::{merge_from_proto, merge_to_proto, moved_from_proto, moved_to_proto},
     *,
 };
 
@@ -48,6 +49,8 @@ pub fn record_to_proto(r: &Record) -> PbRecord {
             RecordBody::Forgotten(f) => Body::Forgotten(forgotten_to_proto(f)),
             RecordBody::Forgetting(f) => Body::Forgetting(forgetting_record_to_proto(f)),
             RecordBody::Archived(a) => Body::Archived(archived_to_proto(a)),
+            RecordBody::SubjectMerge(m) => Body::SubjectMerge(merge_to_proto(m)),
+            RecordBody::Moved(m) => Body::Moved(moved_to_proto(m)),
         }),
     }
 }
@@ -79,6 +82,10 @@ pub fn record_from_proto(r: PbRecord) -> Result<Record, Invalid> {
         }
         Body::Archived(x) => RecordBody::Archived(Box::new(archived_from_proto(&tenant, x)?)),
         Body::Review(x) => RecordBody::Review(review_from_proto(&tenant, x)?),
+        Body::SubjectMerge(x) => {
+            RecordBody::SubjectMerge(merge_from_proto(scope_from_proto(&tenant, r.scope)?, x)?)
+        }
+        Body::Moved(x) => RecordBody::Moved(moved_from_proto(scope_from_proto(&tenant, r.scope)?, x)?),
         Body::MemoryVersion(x) => {
             let memory = x.memory.ok_or_else(|| Invalid::new("memory", "is required"))?;
             RecordBody::Version(MemoryVersion(memory_from_proto(&tenant, memory)?))

@@ -15,6 +15,7 @@ pub mod llm;
 pub mod probes;
 pub mod reembed;
 pub mod store;
+pub mod subjects;
 pub mod transfer;
 pub mod upkeep;
 pub mod vacuum;
@@ -41,6 +42,7 @@ pub use store::{
     Arm, Candidate, CandidateId, Encoded, Encoding, Fetched, MemoryStore, Page, PageRequest, Search,
     SparseVector, StoreError, StoreStats,
 };
+pub use subjects::{Begun, Subjects, Tally};
 pub use transfer::{Exported, MOST_RESTORED, Restored, Transfer};
 pub use vacuum::{FilesRead, Vacuum};
 pub use upkeep::{MOST_IDS, Upkeep};

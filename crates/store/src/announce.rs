@@ -6,6 +6,7 @@ mod forget;
 mod history;
 mod pending;
 mod store;
+mod subjects;
 mod transfer;
 
 use std::{

@@ -144,6 +144,12 @@ impl MemoryId {
         Self(derive("lesson", &[tenant.as_str(), visibility, content_key]))
     }
 
+    /// The id of a memory that went to another owner and whose natural key is not known.
+    #[must_use]
+    pub fn moved(self, tenant: &TenantId, visibility: &str) -> Self {
+        Self(derive("moved memory", &[&self.to_string(), tenant.as_str(), visibility]))
+    }
+
     pub fn fact(tenant: &TenantId, user: &UserId, key: &str) -> Self {
         Self(derive("fact", &[tenant.as_str(), user.as_str(), key]))
     }

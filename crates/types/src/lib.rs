@@ -21,6 +21,7 @@ mod record;
 mod reevaluation;
 mod revision;
 mod scope;
+mod subject;
 mod trajectory;
 
 pub mod limits;
@@ -61,6 +62,7 @@ pub use reevaluation::{
 };
 pub use revision::{MemoryVersion, Revision, RevisionCause, VersionId};
 pub use scope::{Scope, Viewer, Visibility};
+pub use subject::{MERGE_OPEN, MergeState, Moved, MovedRecord, SubjectMerge};
 pub use trajectory::{ActionType, Decision, Environment, Step, StepStatus, Trajectory};
 
 /// Points in time, always UTC.

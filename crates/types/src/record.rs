@@ -1,6 +1,6 @@
 use crate::{
     Archived, CompactionRun, CompactionTask, EvaluationRecord, Event, Evidence, Feedback, Forgetting,
-    Forgotten, FormerVerdicts, Memory, MemoryVersion, OpenTask, Receipt, Reevaluation, Review, Scope,
+    Forgotten, FormerVerdicts, Memory, MemoryVersion, MovedRecord, OpenTask, Receipt, Reevaluation, Review, Scope, SubjectMerge,
 };
 
 /// What is stored, whole.
@@ -22,6 +22,8 @@ pub enum RecordBody {
     Forgotten(Forgotten),
     Forgetting(Box<Forgetting>),
     Archived(Box<Archived>),
+    SubjectMerge(SubjectMerge),
+    Moved(MovedRecord),
 }
 
 impl RecordBody {
@@ -43,6 +45,8 @@ impl RecordBody {
             Self::Forgotten(f) => &f.scope,
             Self::Forgetting(f) => &f.scope,
             Self::Archived(a) => a.memory.scope(),
+            Self::SubjectMerge(m) => &m.scope,
+            Self::Moved(m) => &m.scope,
         }
     }
 }

@@ -188,6 +188,17 @@ impl Memory {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryVersion(pub Memory);
 
+impl MemoryVersion {
+    /// As it is kept: without what stood around a fact, which is said by others and must not outlive them here.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        match &self.0 {
+            Memory::Fact(fact) => Self(Memory::Fact(Fact { surroundings: String::new(), ..fact.clone() })),
+            memory => Self(memory.clone()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,8 @@ use clap::{Args, Parser, Subcommand};
 use secrecy::SecretString;
 
 use crate::commands::{
-    config, demo, dlq, evaluate, explain, failures, feedback, import, key, memories, recall, reembed,
-    reevaluate, retain, serve, show, stats,
+    archive, compact, config, demo, dlq, doctor, evaluate, explain, export, failures, feedback, forget, import, import_memories, key,
+    lessons,    memories, recall, reembed, reevaluate, restore, retain, serve, show, snapshot, stats, subjects,
 };
 
 /// Experience memory for AI agents: judges what agents did and brings the right memories back.
@@ -60,14 +60,36 @@ pub(crate) enum Command {
     /// Messages that could not be handled: list, show, replay, discard.
     #[command(subcommand)]
     Dlq(dlq::Command),
-    /// List what is remembered.
+    /// List what is remembered, or show where one memory comes from.
     Memories(memories::Args),
+    /// Upkeep: apply policies, show what that would do, what was done, and how they are set.
+    Compact(compact::Args),
+    /// What left the search: list it, or bring a memory back.
+    #[command(subcommand)]
+    Archive(archive::Command),
+    /// Say where the chain from a run to its use by others breaks, and what to do about it.
+    Doctor(doctor::Args),
     /// Say why a recall brought what it brought, and why not what was expected.
     Explain(explain::Args),
     /// Say which memories of a recall helped, misled or were ignored.
     Feedback(feedback::Args),
+    /// Merge an anonymous id into the user it turned out to be, or take that back.
+    #[command(subcommand)]
+    Subjects(subjects::Command),
+    /// Forget a user: all that is theirs and what was derived from it, with a proof.
+    Forget(forget::Args),
+    /// List lessons with what they do and what is next for them; approve or reject one.
+    Lessons(lessons::Args),
     /// Count what is remembered.
     Stats(stats::Args),
+    /// Write everything that is remembered to a file, one record a line.
+    Export(export::Args),
+    /// Take in what `export` wrote.
+    ImportMemories(import_memories::Args),
+    /// Copy the data directory into one file.
+    Snapshot(snapshot::Args),
+    /// Bring a snapshot into an empty data directory.
+    Restore(restore::Args),
     /// Check or print the configuration.
     #[command(subcommand)]
     Config(config::Command),

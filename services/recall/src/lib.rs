@@ -3,6 +3,8 @@
 
 mod ask;
 mod cache;
+mod care;
+mod doctor;
 mod engine;
 mod explain;
 mod receipt;
@@ -12,10 +14,13 @@ mod role;
 mod search;
 mod service;
 mod settings;
+mod transfer;
+mod update;
 
 pub use cache::CacheSettings;
+pub use care::Care;
 /// Parts of the settings.
-pub use hindsight_rank::{DenseScale, Weights};
+pub use hindsight_rank::{DenseScale, Serving, Weights};
 pub use role::Recall;
 pub use settings::RecallSettings;
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 
 use crate::{
-    CacheSettings, NAME, RecallSettings,
+    CacheSettings, Care, NAME, RecallSettings,
     cache::{self, RememberingEmbedder},
     engine::Engine,
     rerank::SecondLook,
@@ -24,6 +24,7 @@ pub struct Recall {
     engine: Arc<Engine>,
     /// Tells of changes, when anything is kept.
     bus: Option<Arc<dyn Bus>>,
+    care: Care,
 }
 
 impl fmt::Debug for Recall {
@@ -41,7 +42,7 @@ impl Recall {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let memories = cache::Memories::stored(store.clone());
-        Self { engine: Arc::new(Engine::new(settings, store, memories, embedder, clock)), bus: None }
+        Self { engine: Arc::new(Engine::new(settings, store, memories, embedder, clock)), bus: None, care: Care::default() }
     }
 
     /// Keeps what is asked for again and again, as true as `bus` tells of changes.
@@ -55,7 +56,8 @@ impl Recall {
     ) -> Self {
         let memories = cache::Memories::kept(caches, store.clone());
         let embedder = RememberingEmbedder::over(embedder, caches.embeddings_bytes);
-        Self { engine: Arc::new(Engine::new(settings, store, memories, embedder, clock)), bus: Some(bus) }
+        let engine = Engine { bus: Some(bus.clone()), ..Engine::new(settings, store, memories, embedder, clock) };
+        Self { engine: Arc::new(engine), bus: Some(bus), care: Care::default() }
     }
 
     /// Has the few memories that are left read once more by a model, as far as there is time. The first one given
@@ -71,6 +73,12 @@ impl Recall {
     pub fn knowing(self, vectors: Arc<dyn Reembed>) -> Self {
         self.engine.vectors.get_or_init(|| vectors);
         self
+    }
+
+    /// Memories can be looked after through these.
+    #[must_use]
+    pub fn caring(self, care: Care) -> Self {
+        Self { care, ..self }
     }
 
     /// Is to be called with what is about to be written in this process; what it returns is to be dropped when it is.
@@ -92,8 +100,14 @@ impl Role for Recall {
 
     fn register(&self, routes: &mut RoutesBuilder) {
         let recalls = RecallServiceServer::new(Recalls(self.engine.clone()));
-        let memories = MemoryServiceServer::new(Memories(self.engine.store.clone()));
+        let memories = MemoryServiceServer::new(Memories {
+            store: self.engine.store.clone(),
+            care: self.care.clone(),
+            embedder: self.engine.embedder.clone(),
+            clock: self.engine.clock.clone(),
+        });
         routes.add_service(recalls.max_encoding_message_size(limits::MESSAGE_BYTES));
+        let memories = memories.max_decoding_message_size(limits::MESSAGE_BYTES);
         routes.add_service(memories.max_encoding_message_size(limits::MESSAGE_BYTES));
     }
 

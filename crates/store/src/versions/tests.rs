@@ -4,7 +4,11 @@ use hindsight_types::RevisionCause;
 use super::*;
 
 fn tea(retained: i64, content: &str) -> Fact {
-    Fact { content: content.to_owned(), retained_at: time(retained), ..fact(&tenant("acme"), "anna", "tea", 1) }
+    Fact {
+        content: content.to_owned(),
+        retained_at: time(retained),
+        ..fact(&tenant("acme"), "anna", "tea", 1)
+    }
 }
 
 fn revised(fact: Fact, at: i64) -> Fact {

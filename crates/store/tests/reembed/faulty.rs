@@ -1,6 +1,9 @@
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -52,10 +55,19 @@ impl Fuse {
 pub struct Faulty {
     pub inner: Arc<EdgeBackend>,
     pub fuse: Fuse,
+    /// How often each call was made.
+    pub made: Made,
 }
 
+pub type Made = Arc<Mutex<BTreeMap<&'static str, u64>>>;
+
 impl Faulty {
-    async fn around<T>(&self, call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    async fn around<T>(
+        &self,
+        name: &'static str,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        *self.made.lock().unwrap().entry(name).or_default() += 1;
         let lost = || StoreError::Unavailable("lost on purpose".to_owned());
         match self.fuse.burn() {
             None => call.await,
@@ -71,7 +83,7 @@ macro_rules! backend {
         impl VectorBackend for Faulty {
             $(
                 async fn $call(&self, request: $request) -> Result<$answer, StoreError> {
-                    self.around(self.inner.$call(request)).await
+                    self.around(stringify!($call), self.inner.$call(request)).await
                 }
             )*
         }

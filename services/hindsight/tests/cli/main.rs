@@ -1,11 +1,14 @@
 //! The built binary from end to end.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod doctor;
 mod evaluate;
 mod letters;
+mod life;
 mod memory;
 mod process;
 mod recall;
 mod reembed;
 mod retain;
 mod support;
+mod transfer;

@@ -1,8 +1,18 @@
 //! The gRPC services of the role.
 
+mod diagnosis;
+mod conflicts;
+mod archive;
+mod deletion;
 mod explain;
+mod history;
+mod lesson;
 mod memory;
+mod provenance;
 mod recall;
+mod select;
+mod subjects;
+mod transfer;
 
 use hindsight_api::{Caller, Permission, caller};
 use hindsight_types::Invalid;
@@ -23,6 +33,23 @@ fn writer<T>(request: &Request<T>) -> Result<Caller, Status> {
     let caller = caller(request)?;
     caller.require(Permission::Write)?;
     Ok(caller)
+}
+
+fn admin<T>(request: &Request<T>) -> Result<Caller, Status> {
+    let caller = caller(request)?;
+    caller.require(Permission::Admin)?;
+    Ok(caller)
+}
+
+/// Length of a UUID in text.
+const REQUEST_ID_BYTES: usize = 36;
+
+fn request_id(id: &str) -> Result<(), Invalid> {
+    if id.len() <= REQUEST_ID_BYTES && id.is_ascii() {
+        return Ok(());
+    }
+    let problem = format!("is no UUID; at most {REQUEST_ID_BYTES} characters of ASCII are accepted");
+    Err(Invalid::new("request_id", problem))
 }
 
 fn invalid(e: Invalid) -> Status {

@@ -10,7 +10,7 @@ use hindsight_proto::{
     memory::v1::memory_service_client::MemoryServiceClient,
     recall::v1::{RecallRequest, RecallResponse, recall_service_client::RecallServiceClient},
 };
-use hindsight_recall::{Recall, RecallSettings};
+use hindsight_recall::{Care, Recall, RecallSettings};
 use hindsight_runtime::Role as _;
 use hindsight_store::{Store, StoreOptions};
 use hindsight_store_edge::{EdgeBackend, EdgeOptions};
@@ -54,13 +54,24 @@ impl World {
     }
 
     pub(crate) async fn with_embedder(embedder: Arc<dyn Embedder>) -> Self {
+        let mut settings = RecallSettings::default();
+        // What is not about chance leaves nothing to it.
+        settings.rank.serving = settings.rank.serving.certain();
+        Self::with(settings, embedder).await
+    }
+
+    pub(crate) async fn with_settings(settings: RecallSettings) -> Self {
+        Self::with(settings, Arc::new(HashingEmbedder::default())).await
+    }
+
+    async fn with(settings: RecallSettings, embedder: Arc<dyn Embedder>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
         let vectors = Arc::new(Store::new(backend, StoreOptions::default()));
         vectors.prepare(embedder.id()).await.unwrap();
         let store = Arc::new(FaultyStore::new(vectors.clone(), 1));
-        let role = Recall::new(RecallSettings::default(), store.clone(), embedder, Arc::new(Fixed));
-        let role = role.knowing(vectors.clone());
+        let role = Recall::new(settings, store.clone(), embedder, Arc::new(Fixed));
+        let role = role.knowing(vectors.clone()).caring(care(&vectors));
         Self { store, vectors, role, _dir: dir }
     }
 
@@ -106,6 +117,14 @@ impl World {
         MemoryServiceClient::new(self.transport(tenant, Permissions::all()))
     }
 
+    pub(crate) fn memories_with(
+        &self,
+        tenant: &str,
+        permission: Permission,
+    ) -> MemoryServiceClient<Transport> {
+        MemoryServiceClient::new(self.transport(tenant, [permission].into_iter().collect()))
+    }
+
     /// Generous: these tests are not about time.
     pub(crate) async fn recall(&self, request: RecallRequest) -> Result<RecallResponse, Status> {
         self.recall_within(request, Duration::from_secs(60)).await
@@ -119,6 +138,19 @@ impl World {
         let mut request = Request::new(request);
         request.set_timeout(patience);
         Ok(self.recalls("acme").recall(request).await?.into_inner())
+    }
+}
+
+fn care(store: &Arc<Store>) -> Care {
+    Care {
+        history: Some(store.clone()),
+        subjects: Some(store.clone()),
+        browse: Some(store.clone()),
+        transfer: Some(store.clone()),
+        archive: Some(store.clone()),
+        forget: Some(store.clone()),
+        ledger: Some(store.clone()),
+        ..Care::default()
     }
 }
 
@@ -199,6 +231,8 @@ pub(crate) fn run(trace: &str, task: &str) -> Experience {
             judging: Default::default(),
         },
         entities: vec![],
+        supported: 0,
+        refuted: 0,
     }
 }
 
@@ -212,6 +246,7 @@ pub(crate) fn lesson(key: &str, situation: &str, stage: Stage) -> Memory {
     Memory::Lesson(Lesson {
         id: MemoryId::lesson(&scope.tenant, &scope.visibility.keyword(), key),
         scope,
+        key: key.to_owned(),
         situation: situation.to_owned(),
         advice: "read the last lines of its log before restarting it".to_owned(),
         applicability: "where containers are watched".to_owned(),
@@ -231,5 +266,6 @@ pub(crate) fn lesson(key: &str, situation: &str, stage: Stage) -> Memory {
         refuted: 0,
         created_at: time(-2),
         last_supported_at: time(-2),
+        revision: None,
     })
 }

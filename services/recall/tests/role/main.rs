@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod arms;
+mod chance;
 mod changing;
 mod common;
 mod examples;
 mod explain;
+mod history;
+mod lessons;
 mod memory;
 mod recall;
 mod report;
