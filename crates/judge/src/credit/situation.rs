@@ -15,7 +15,7 @@ const LINE: usize = 400;
 /// The share of a symptom's words that a line of trouble must hold.
 const SAME_SYMPTOM: f32 = 0.7;
 /// The share of a task's words that another task must hold, and the other way round.
-const SAME_TASK: f32 = 0.6;
+const SAME_TASK: f32 = 0.5;
 /// Fewer words than these tell nothing.
 const FEW: usize = 3;
 
