@@ -44,18 +44,11 @@ pub trait Archive: Send + Sync + 'static {
 
     /// What is in the archive now, that which left last first; pages as those of
     /// [`list`](crate::MemoryStore::list).
-    async fn list_archived(
-        &self,
-        viewer: &Viewer,
-        page: &PageRequest,
-    ) -> Result<Page<Archived>, StoreError>;
+    async fn list_archived(&self, viewer: &Viewer, page: &PageRequest) -> Result<Page<Archived>, StoreError>;
 
     /// The same for all that were brought back, of a whole tenant, whoever may see them; for upkeep alone.
-    async fn brought_back(
-        &self,
-        tenant: &TenantId,
-        page: &PageRequest,
-    ) -> Result<Page<Archived>, StoreError>;
+    async fn brought_back(&self, tenant: &TenantId, page: &PageRequest)
+    -> Result<Page<Archived>, StoreError>;
 
     /// The same for all that left because another memory speaks for them.
     async fn spoken_for(&self, tenant: &TenantId, page: &PageRequest) -> Result<Page<Archived>, StoreError>;

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use hindsight_codec::RecordBody;
-use hindsight_ports::{
-    Archive, Encoded, Encoding, Leaving, Page, PageRequest, SparseVector, StoreError,
-};
+use hindsight_ports::{Archive, Encoded, Encoding, Leaving, Page, PageRequest, SparseVector, StoreError};
 use hindsight_text::bm25;
-use hindsight_types::{Archived, Fact, Memory, MemoryId, MemoryKind, Scope, TenantId, Timestamp, Viewer, Visibility};
+use hindsight_types::{
+    Archived, Fact, Memory, MemoryId, MemoryKind, Scope, TenantId, Timestamp, Viewer, Visibility,
+};
 use qdrant_client::qdrant::{Condition, Filter, PointStruct, RetrievedPoint};
 use uuid::Uuid;
 
@@ -98,11 +98,7 @@ impl Archive for Store {
         found.map(|point| point::decode_for(viewer, &point)).transpose()
     }
 
-    async fn list_archived(
-        &self,
-        viewer: &Viewer,
-        page: &PageRequest,
-    ) -> Result<Page<Archived>, StoreError> {
+    async fn list_archived(&self, viewer: &Viewer, page: &PageRequest) -> Result<Page<Archived>, StoreError> {
         page::page(self.backend(), viewer, Collection::Archive, page, |all| all.and(is(AWAY))).await
     }
 

@@ -101,8 +101,13 @@ async fn what_left_is_not_found_and_comes_back_as_it_was() {
     let page = w.store.list(&w.viewer, RUN, &PageRequest::default()).await.unwrap();
     assert_eq!(page.items, [stays.clone()]);
     let kept = w.store.archived(&w.viewer, run.id()).await.unwrap().unwrap();
-    let expected =
-        Archived { memory: run.clone(), at: time(100), why: "faded".to_owned(), instead: None, restored_at: None };
+    let expected = Archived {
+        memory: run.clone(),
+        at: time(100),
+        why: "faded".to_owned(),
+        instead: None,
+        restored_at: None,
+    };
     assert_eq!(kept, expected);
     assert_eq!(w.away().await, [run.id()]);
 
@@ -117,7 +122,11 @@ async fn what_left_is_not_found_and_comes_back_as_it_was() {
     assert_eq!(w.there(&run).await, Some(run.clone()));
     let back = w.store.brought_back(w.tenant(), &PageRequest::default()).await.unwrap();
     assert_eq!(back.items, [Archived { restored_at: Some(time(200)), ..expected }]);
-    assert_eq!(w.store.restore(&w.viewer, run.id(), time(300)).await.unwrap(), Some(run), "once more does nothing");
+    assert_eq!(
+        w.store.restore(&w.viewer, run.id(), time(300)).await.unwrap(),
+        Some(run),
+        "once more does nothing"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,7 +214,10 @@ async fn what_another_speaks_for_is_listed_for_upkeep() {
     let leaving = [leaving(&a, Some(c.id())), leaving(&b, None)];
     assert_eq!(w.store.archive(w.tenant(), a.kind(), &leaving, time(9)).await.unwrap().len(), 2);
     let page = w.store.spoken_for(w.tenant(), &PageRequest::default()).await.unwrap();
-    assert_eq!(page.items.iter().map(|x| (x.memory.id(), x.instead)).collect::<Vec<_>>(), [(a.id(), Some(c.id()))]);
+    assert_eq!(
+        page.items.iter().map(|x| (x.memory.id(), x.instead)).collect::<Vec<_>>(),
+        [(a.id(), Some(c.id()))]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

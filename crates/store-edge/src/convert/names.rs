@@ -1,4 +1,6 @@
-//! Changes of the named vectors of a collection that is there.
+//! Changes of the named vectors of a collection that is there. `on_disk` is deprecated in the protocol, not gone from
+//! it: what it asks for is honoured.
+#![allow(deprecated)]
 
 use std::collections::HashMap;
 
@@ -46,9 +48,19 @@ pub(crate) fn with_vector(
             multivector_config,
             datatype,
         })) => {
-            let params =
-                VectorParams { size, distance, multivector_config, datatype, ..VectorParams::default() };
-            edit_dense(&mut created, |dense| dense.extend([(vector_name.clone(), params)]));
+            edit_dense(&mut created, |dense| {
+                // The message does not say where vectors lie; they lie where the others do.
+                let on_disk = dense.values().find_map(|other| other.on_disk);
+                let params = VectorParams {
+                    size,
+                    distance,
+                    multivector_config,
+                    datatype,
+                    on_disk,
+                    ..VectorParams::default()
+                };
+                dense.extend([(vector_name.clone(), params)]);
+            });
         }
         Some(VectorConfig::SparseConfig(SparseVectorCreationConfig { modifier, datatype })) => {
             refuse(MESSAGE, &[("sparse_config.datatype", datatype.is_some())])?;

@@ -245,7 +245,8 @@ fn hnsw(field: &str, diff: Option<&HnswConfigDiff>) -> Result<HnswIndexConfig, S
         value.map_or(Ok(default), |value| bounded(&format!("{field}.{name}"), value, 1_000_000))
     };
     Ok(HnswIndexConfig {
-        m: size("m", m, base.m)?,
+        // None at all: no graph is built, and a search looks at every vector.
+        m: if *m == Some(0) { 0 } else { size("m", m, base.m)? },
         ef_construct: size("ef_construct", ef_construct, base.ef_construct)?,
         full_scan_threshold: size("full_scan_threshold", full_scan_threshold, base.full_scan_threshold)?,
         on_disk: *on_disk,

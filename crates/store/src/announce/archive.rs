@@ -3,7 +3,8 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use hindsight_ports::{Archive, Leaving, Page, PageRequest, StoreError};
 use hindsight_types::{
-    Archived, Fact, Memory, MemoryChange, MemoryId, MemoryKind, Scope, TenantId, Timestamp, Viewer, Visibility,
+    Archived, Fact, Memory, MemoryChange, MemoryId, MemoryKind, Scope, TenantId, Timestamp, Viewer,
+    Visibility,
 };
 
 use super::Announced;
@@ -40,11 +41,7 @@ impl Archive for Announced<dyn Archive> {
         self.inner.archived(viewer, id).await
     }
 
-    async fn list_archived(
-        &self,
-        viewer: &Viewer,
-        page: &PageRequest,
-    ) -> Result<Page<Archived>, StoreError> {
+    async fn list_archived(&self, viewer: &Viewer, page: &PageRequest) -> Result<Page<Archived>, StoreError> {
         self.inner.list_archived(viewer, page).await
     }
 

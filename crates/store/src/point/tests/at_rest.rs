@@ -2,7 +2,10 @@
 //! before must still be read, so keep a case when adding another.
 
 use hindsight_ports::testkit::samples::{experience, time};
-use hindsight_types::{Attachment, Fact, FactStatus, FactType, Judging, SessionId};
+use hindsight_types::{
+    Archived, Attachment, Fact, FactStatus, FactType, Judging, MemoryVersion, Revision, RevisionCause,
+    SessionId,
+};
 
 use super::*;
 
@@ -31,7 +34,8 @@ const TEA: Golden = Golden {
              YIgcri0AZyBgiByuLQBogBBg==",
 };
 
-const NOTE: Golden = Golden {
+/// Before a fact told who changed it, and when it was settled.
+const PLAIN_NOTE: Golden = Golden {
     id: "f445508a-cc8b-55ed-9643-2d46dd26a65d",
     shown: &[
         r#"entities=["tea"]"#,
@@ -52,6 +56,12 @@ const NOTE: Golden = Golden {
              QGSAUYKG2h0dHBzOi8vZXhhbXBsZS5jb20vY3VwLnBuZxIJaW1hZ2UvcG5nGhxhIGdyZWVuIGN1cDsg57u/6Imy55qE5p2v\
              5a2Q",
 };
+
+const NOTE: Golden =
+    Golden { id: "f445508a-cc8b-55ed-9643-2d46dd26a65d", shown: PLAIN_NOTE.shown, record: "TODO-NOTE" };
+
+/// As it was before someone changed it.
+const FORMER: Golden = Golden { id: "TODO-ID", shown: &["TODO-SHOWN"], record: "TODO-FORMER" };
 
 /// Before a fact had a type and the time of its arrival.
 const PLAIN_TEA: Golden = Golden {
@@ -125,6 +135,30 @@ const RUN_OF_SLICE: Golden = Golden {
              w",
 };
 
+/// What left for the archive and came back.
+const TEA_AWAY: Golden = Golden {
+    id: "f445508a-cc8b-55ed-9643-2d46dd26a65d",
+    shown: &[
+        r#"archived_at=1780000007000000"#,
+        r#"entities=["tea"]"#,
+        r#"instead="2cca044e-6816-5afe-83f9-e8264a1b272b""#,
+        r#"intent="preference""#,
+        r#"kind="fact""#,
+        r#"occurred_at=1780000001000000"#,
+        r#"retained_at=1780000001000000"#,
+        r#"state="back""#,
+        r#"status="open""#,
+        r#"tenant="acme""#,
+        r#"type="other""#,
+        r#"user="anna""#,
+        r#"visibility="user:anna""#,
+    ],
+    record: "CgRhY21lEggIAhIEYW5uYcIC4wEKjQEKigEKJDJjY2EwNDRlLTY4MTYtNWFmZS04M2Y5LWU4MjY0YTFiMjcyYhIICAISBGFu\
+             bmEaA3RlYSIiYW5uYSBsaWtlcyB0ZWE7IOWWnOasouWWneiMtiAodGVhKTIEYW5uYUIKcHJlZmVyZW5jZUoDdGVhUAFdAAAA\
+             P2IGCIHK4tAGcgYIgcri0AaIAQYSBgiHyuLQBhobc2F5cyB0aGUgc2FtZTsg6K+05rOV55u45ZCMIiQyY2NhMDQ0ZS02ODE2\
+             LTVhZmUtODNmOS1lODI2NGExYjI3MmIqBgiJyuLQBg==",
+};
+
 fn tea() -> Memory {
     Memory::Fact(fact(&tenant("acme"), "anna", "tea", 1))
 }
@@ -134,6 +168,14 @@ fn note() -> Memory {
     Memory::Fact(Fact {
         session: Some(SessionId::new("talk").unwrap()),
         status: FactStatus::Resolved,
+        resolved_at: Some(time(3)),
+        revision: Some(Revision {
+            at: time(4),
+            cause: RevisionCause::Updated,
+            by: "ops".to_owned(),
+            reason: "she said so; 她说的".to_owned(),
+            request_id: "r-1".to_owned(),
+        }),
         fact_type: FactType::Preference,
         expires_at: Some(time(9)),
         retained_at: time(2),
@@ -148,6 +190,10 @@ fn note() -> Memory {
     })
 }
 
+fn former() -> MemoryVersion {
+    MemoryVersion(note()).bare()
+}
+
 fn step() -> Event {
     step_event(&private(&tenant("acme"), "anna"), &trace("t"), 2)
 }
@@ -158,7 +204,13 @@ fn run() -> Memory {
 
 #[test]
 fn records_are_written_like_this() {
-    for (point, golden) in [(of(&tea()), TEA), (of(&note()), NOTE), (of(&step()), STEP), (of(&run()), RUN)] {
+    for (point, golden) in [
+        (of(&tea()), TEA),
+        (of(&note()), NOTE),
+        (of(&former()), FORMER),
+        (of(&step()), STEP),
+        (of(&run()), RUN),
+    ] {
         assert_eq!(from_point_id(point.id).unwrap().to_string(), golden.id);
         assert_eq!(shown(&point.payload), golden.shown);
         assert_eq!(text(&point.payload, field::RECORD), Some(golden.record));
@@ -178,10 +230,35 @@ fn records_of_this_version_are_read() {
     };
     assert_eq!(decode::<Memory>(&point(&TEA, "user:anna")).unwrap(), tea());
     assert_eq!(decode::<Memory>(&point(&NOTE, "user:anna")).unwrap(), note());
+    assert_eq!(decode::<MemoryVersion>(&point(&FORMER, "user:anna")).unwrap(), former());
+    let Memory::Fact(plain) = note() else { panic!("not a fact") };
+    let plain = Fact { resolved_at: Some(time(2)), revision: None, ..plain };
+    assert_eq!(decode::<Memory>(&point(&PLAIN_NOTE, "user:anna")).unwrap(), Memory::Fact(plain));
     assert_eq!(decode::<Memory>(&point(&PLAIN_TEA, "user:anna")).unwrap(), tea());
     assert_eq!(decode::<Event>(&point(&STEP, "user:anna")).unwrap(), step());
     assert_eq!(decode::<Memory>(&point(&RUN, "tenant")).unwrap(), run());
     let Memory::Experience(mut of_slice) = run() else { panic!("not a run") };
     of_slice.evaluation.judging = Judging::default();
     assert_eq!(decode::<Memory>(&point(&RUN_OF_SLICE, "tenant")).unwrap(), Memory::Experience(of_slice));
+}
+
+fn tea_away() -> Archived {
+    Archived {
+        memory: tea(),
+        at: time(7),
+        why: "says the same; 说法相同".to_owned(),
+        instead: Some(tea().id()),
+        restored_at: Some(time(9)),
+    }
+}
+
+#[test]
+fn what_is_in_the_archive_is_written_and_read_like_this() {
+    let point = of(&tea_away());
+    assert_eq!(from_point_id(point.id.clone()).unwrap().to_string(), TEA_AWAY.id);
+    assert_eq!(shown(&point.payload), TEA_AWAY.shown);
+    assert_eq!(text(&point.payload, field::RECORD), Some(TEA_AWAY.record));
+    let point = RetrievedPoint { id: point.id, payload: point.payload, ..Default::default() };
+    assert_eq!(decode::<Archived>(&point).unwrap(), tea_away());
+    assert_eq!(decode::<Memory>(&point).unwrap(), tea(), "it is given a vector like any other");
 }
