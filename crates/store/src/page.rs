@@ -38,8 +38,21 @@ pub(crate) async fn page<T: Stored>(
     request: &PageRequest,
     narrow: impl FnOnce(ScopedFilter) -> ScopedFilter,
 ) -> Result<Page<T>, StoreError> {
+    selected(backend, viewer, collection, "", request, narrow).await
+}
+
+/// The same where a list may be narrowed in many ways: a token is of the list that `which` names alone.
+pub(crate) async fn selected<T: Stored>(
+    backend: &ScopedBackend,
+    viewer: &Viewer,
+    collection: Collection,
+    which: &str,
+    request: &PageRequest,
+    narrow: impl FnOnce(ScopedFilter) -> ScopedFilter,
+) -> Result<Page<T>, StoreError> {
     let visibilities: Vec<String> = viewer.visibilities().iter().map(|v| v.keyword()).collect();
-    let list = List { collection, binding: binding(collection, &viewer.tenant, &visibilities.join("\n")) };
+    let whose = format!("{}{which}", visibilities.join("\n"));
+    let list = List { collection, binding: binding(collection, &viewer.tenant, &whose) };
     let filter = ScopedFilter::readable(viewer, collection).map(narrow);
     list.page(backend, filter, request, |points| point::decode_all(viewer, points)).await
 }

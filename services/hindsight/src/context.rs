@@ -61,6 +61,23 @@ impl Context {
         Ok(Config { bus: Default::default(), store: Default::default(), ..config })
     }
 
+    /// The settings for what is done to the data directory itself; `remedy`: what to do when a server is named.
+    pub(crate) fn own_config(&self, remedy: &str) -> Result<Config, Failure> {
+        if self.global.server.is_some() {
+            return Err(Failure::new(code::USAGE, remedy));
+        }
+        self.config_quiet(self.sources(vec![]))
+    }
+
+    /// Where a command goes, so that it is known again.
+    pub(crate) fn target(&self) -> String {
+        match (&self.global.server, &self.global.data_dir) {
+            (Some(server), _) => server.clone(),
+            (None, Some(dir)) => std::path::absolute(dir).unwrap_or_else(|_| dir.clone()).display().to_string(),
+            (None, None) => "the configured data directory".to_owned(),
+        }
+    }
+
     /// The settings, with warnings said.
     pub(crate) fn load(&self, sources: Sources) -> Result<Config, Failure> {
         let loaded = hindsight_config::load(&sources).map_err(|e| Failure::new(code::CONFIG, e))?;

@@ -12,17 +12,36 @@ static SCHEMA: LazyLock<Result<DescriptorPool, String>> =
 
 /// `name` is the full name of the message, as in `hindsight.recall.v1.RecallResponse`.
 pub(crate) fn of_message<M: Message>(name: &str, message: &M) -> Result<Value, Failure> {
-    let fail = |problem: String| Failure::new(code::INTERNAL, format!("{name} as JSON: {problem}"));
-    let schema = SCHEMA.as_ref().map_err(|e| fail(e.clone()))?;
+    let dynamic = dynamic(name, message)?;
+    let options = options().skip_default_fields(false);
+    dynamic.serialize_with_options(serde_json::value::Serializer, &options).map_err(|e| unwritable(name, e))
+}
+
+/// The same on one line, without the fields that hold their defaults.
+pub(crate) fn line<M: Message>(name: &str, message: &M) -> Result<String, Failure> {
+    let dynamic = dynamic(name, message)?;
+    let mut line = Vec::new();
+    let mut serializer = serde_json::Serializer::new(&mut line);
+    let options = options().skip_default_fields(true);
+    dynamic.serialize_with_options(&mut serializer, &options).map_err(|e| unwritable(name, e))?;
+    String::from_utf8(line).map_err(|e| unwritable(name, e))
+}
+
+fn options() -> SerializeOptions {
+    SerializeOptions::new().use_proto_field_name(true).stringify_64_bit_integers(false)
+}
+
+fn unwritable(name: &str, problem: impl std::fmt::Display) -> Failure {
+    Failure::new(code::INTERNAL, format!("{name} as JSON: {problem}"))
+}
+
+fn dynamic<M: Message>(name: &str, message: &M) -> Result<DynamicMessage, Failure> {
+    let schema = SCHEMA.as_ref().map_err(|e| unwritable(name, e))?;
     let descriptor =
-        schema.get_message_by_name(name).ok_or_else(|| fail("is not in the schema".to_owned()))?;
+        schema.get_message_by_name(name).ok_or_else(|| unwritable(name, "is not in the schema"))?;
     let mut dynamic = DynamicMessage::new(descriptor);
-    dynamic.transcode_from(message).map_err(|e| fail(e.to_string()))?;
-    let options = SerializeOptions::new()
-        .use_proto_field_name(true)
-        .skip_default_fields(false)
-        .stringify_64_bit_integers(false);
-    dynamic.serialize_with_options(serde_json::value::Serializer, &options).map_err(|e| fail(e.to_string()))
+    dynamic.transcode_from(message).map_err(|e| unwritable(name, e))?;
+    Ok(dynamic)
 }
 
 /// The message that `text` describes, in proto3 JSON. The error says what is wrong with it.

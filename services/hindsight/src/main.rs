@@ -3,9 +3,11 @@
 mod cli;
 mod commands;
 mod context;
+mod exported;
 mod json;
 mod names;
 mod render;
+mod snapshot;
 mod ui;
 
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! Enum values as people write them.
 
 use clap::ValueEnum;
-use hindsight_proto::{common::v1 as pb, operations::v1::WorkQueue};
+use hindsight_proto::{common::v1 as pb, memory::v1::DiagnosisStage, operations::v1::WorkQueue};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
@@ -44,6 +44,44 @@ impl FactKind {
             Self::Identity => pb::FactType::Identity,
             Self::Event => pb::FactType::Event,
             Self::Other => pb::FactType::Other,
+        }
+    }
+}
+
+/// Where a fact stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Status {
+    Open,
+    Resolved,
+    Obsolete,
+}
+
+impl Status {
+    pub(crate) fn to_proto(self) -> pb::FactStatus {
+        match self {
+            Self::Open => pb::FactStatus::Open,
+            Self::Resolved => pb::FactStatus::Resolved,
+            Self::Obsolete => pb::FactStatus::Obsolete,
+        }
+    }
+}
+
+/// How far a lesson is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LessonStage {
+    Candidate,
+    Canary,
+    Active,
+    Retired,
+}
+
+impl LessonStage {
+    pub(crate) fn to_proto(self) -> pb::Stage {
+        match self {
+            Self::Candidate => pb::Stage::Candidate,
+            Self::Canary => pb::Stage::Canary,
+            Self::Active => pb::Stage::Active,
+            Self::Retired => pb::Stage::Retired,
         }
     }
 }
@@ -121,8 +159,24 @@ pub(crate) fn step_label(value: i32) -> String {
     words(pb::StepLabel::try_from(value).unwrap_or_default().as_str_name(), "STEP_LABEL_")
 }
 
+pub(crate) fn evidence_verdict(value: i32) -> String {
+    words(pb::EvidenceVerdict::try_from(value).unwrap_or_default().as_str_name(), "EVIDENCE_VERDICT_")
+}
+
+pub(crate) fn exposure(value: i32) -> String {
+    words(pb::Exposure::try_from(value).unwrap_or_default().as_str_name(), "EXPOSURE_")
+}
+
+pub(crate) fn diagnosis_stage(value: i32) -> String {
+    words(DiagnosisStage::try_from(value).unwrap_or_default().as_str_name(), "DIAGNOSIS_STAGE_")
+}
+
 pub(crate) fn state(value: i32) -> String {
     words(pb::EvaluationState::try_from(value).unwrap_or_default().as_str_name(), "EVALUATION_STATE_")
+}
+
+pub(crate) fn stage(value: i32) -> String {
+    words(pb::Stage::try_from(value).unwrap_or_default().as_str_name(), "STAGE_")
 }
 
 pub(crate) fn queue(value: i32) -> String {

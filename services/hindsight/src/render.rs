@@ -1,7 +1,9 @@
 //! What the API answers, for people to read.
 
 pub(crate) mod evaluation;
+pub(crate) mod forgetting;
 pub(crate) mod memory;
+pub(crate) mod provenance;
 pub(crate) mod recall;
 pub(crate) mod receipt;
 pub(crate) mod trajectory;

@@ -49,6 +49,7 @@ async fn lists_come_in_pages_and_tokens_stay_with_their_list() {
         user: user.to_owned(),
         page_size: 2,
         page_token: token.to_owned(),
+        filter: None,
     };
     let (mut seen, mut token, mut pages) = (std::collections::BTreeSet::new(), String::new(), 0);
     loop {
