@@ -132,13 +132,15 @@ fn rejected(runs: &[&Experience], chosen: &[String], reading: &Reading) -> Vec<S
     }
     let needed: BTreeSet<String> =
         runs.iter().flat_map(|run| self::needed(run)).map(|step| (reading.purpose)(step)).collect();
-    let several = by_purpose.into_iter().filter(|(_, steps)| steps.len() >= SEVERAL);
-    let told = several.map(|(purpose, steps)| (steps.len(), call::told(&steps), needed.contains(&purpose)));
     let open = |call: &str| call.contains(['<', '…']);
-    let mut told: Vec<(usize, String)> = told
-        .filter(|(_, call, needed)| !call.is_empty() && !chosen.contains(call) && !(*needed && open(call)))
-        .map(|(runs, call, _)| (runs, call))
-        .collect();
+    let mut told: Vec<(usize, String)> = Vec::new();
+    for (purpose, steps) in by_purpose.into_iter().filter(|(_, steps)| steps.len() >= SEVERAL) {
+        let call = call::told(&steps);
+        let in_vain = !needed.contains(&purpose) || !open(&call);
+        if in_vain && !call.is_empty() && !chosen.contains(&call) {
+            told.push((steps.len(), call));
+        }
+    }
     told.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     told.into_iter().take(REJECTED).map(|(_, call)| call).collect()
 }
