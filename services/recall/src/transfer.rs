@@ -11,7 +11,7 @@ use hindsight_ports::EmbedderId;
 use hindsight_proto::memory::v1::ExportHeader;
 use hindsight_types::{TenantId, Timestamp};
 
-pub(crate) use export::{Parts, export};
+pub(crate) use export::export;
 pub(crate) use import::Import;
 
 pub(crate) const FORMAT: &str = "hindsight-export";

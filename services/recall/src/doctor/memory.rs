@@ -44,7 +44,7 @@ impl Doctor {
     }
 
     fn fact(&self, chain: &mut Chain, fact: &Fact) -> Followed {
-        let again = "retain it again if it holds, or bring back a former version with `hindsight history`";
+        let again = "retain it again if it holds, or bring back a former version with `hindsight memories restore-version`";
         if fact.status == FactStatus::Obsolete {
             let by = fact.superseded_by.map(|id| format!(": fact {id} took its place")).unwrap_or_default();
             let when = fact.revision.as_ref().map(|r| format!(" since {}", date(r.at))).unwrap_or_default();

@@ -7,7 +7,7 @@ use hindsight_codec::{
 };
 use hindsight_ingest::{Assembly, assemble};
 use hindsight_ports::{
-    Archive, Browse, Clock, Embedder, Forget, History, Ledger, MemoryStore, Selection, StoreError, Subjects, Transfer,
+    Archive, Browse, Clock, Embedder, Forget, History, MemoryStore, Selection, StoreError, Subjects, Transfer,
 };
 use hindsight_proto::memory::v1::{
     ListArchivedRequest, ListArchivedResponse, RestoreArchivedRequest, RestoreArchivedResponse,
@@ -261,7 +261,7 @@ impl Memories {
         self.care.transfer.clone().ok_or_else(|| not_here("what an export is made of"))
     }
 
-    pub(super) fn forget(&self) -> Result<Arc<dyn Forget>, Status> {
+    pub(super) fn tombstones(&self) -> Result<Arc<dyn Forget>, Status> {
         self.care.forget.clone().ok_or_else(|| not_here("what was forgotten"))
     }
 
@@ -269,17 +269,13 @@ impl Memories {
         self.care.archive.clone().ok_or_else(|| not_here("the archive"))
     }
 
-    fn ledger(&self) -> Result<Arc<dyn Ledger>, Status> {
-        self.care.ledger.clone().ok_or_else(|| not_here("the evidence ledger"))
-    }
-
     pub(super) fn doctor(&self, viewer: Viewer) -> Result<Doctor, Status> {
         Ok(Doctor {
             store: self.store.clone(),
             browse: self.browse()?,
             archive: self.archive()?,
-            forget: self.forget()?,
-            ledger: self.ledger()?,
+            forget: self.tombstones()?,
+            ledger: self.care.ledger.clone().ok_or_else(|| not_here("the ledger of lessons"))?,
             policies: self.care.policies.clone(),
             viewer,
             now: self.clock.now(),

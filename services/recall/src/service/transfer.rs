@@ -40,7 +40,7 @@ impl Memories {
         let import = Import {
             store: self.store.clone(),
             transfer: self.transfer()?,
-            forget: self.forget()?,
+            forget: self.tombstones()?,
             forgetter: self.care.forgetter.clone(),
             embedder: self.embedder.clone(),
             clock: self.clock.clone(),
