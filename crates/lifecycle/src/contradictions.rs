@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hindsight_text::{Stance, Statement, entity_key, token_set};
 use hindsight_types::{
-    Fact, FactStatus, FactType, Lesson, MemoryId, MemoryKind, Scope, Stage, TaskType, Timestamp, Work,
+    Fact, FactStatus, FactType, Lesson, MemoryId, MemoryKind, Review, ReviewDecision, Scope, Stage, TaskType,
+    Timestamp, Work,
 };
 
 use crate::{
@@ -220,6 +221,12 @@ pub fn outweighs(newer: &Lesson, older: &Lesson) -> bool {
         && older.stage != Stage::Retired
         && Advice::of(newer).opposes(&Advice::of(older))
         && is_clear(newer, older)
+}
+
+/// Whether the last word of a person on a lesson is that it may serve: then no count takes it away.
+pub fn is_approved(reviews: &[Review]) -> bool {
+    let last = reviews.iter().max_by_key(|review| (review.at, review.id));
+    last.is_some_and(|review| review.decision == ReviewDecision::Approved)
 }
 
 fn place(lesson: &Lesson) -> (String, String, Option<String>) {

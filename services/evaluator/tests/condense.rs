@@ -192,15 +192,28 @@ async fn the_lesson_with_clear_evidence_retires_its_opposite() {
     house.write(&[&old, &new].map(|l| Memory::Lesson(l.clone()))).await;
     let work = || Work::Supersede { kind: MemoryKind::Lesson, newer: new.id, older: vec![old.id] };
     assert!(skipped(&house.work(work()).await), "no evidence speaks for either");
+    let approval = |id: &str, decision, at| Review {
+        id: ReviewId::of_request(&tenant(), id),
+        memory_id: old.id,
+        scope: scope(),
+        decision,
+        by: "ann".to_owned(),
+        reason: String::new(),
+        at: time(at),
+    };
     let lines: Vec<Evidence> = ["r-1", "r-2", "r-3"].map(|run| line(&new, run, Verdict::Supported)).into();
     house.store.append_evidence(&lines).await.unwrap();
     house.store.append_evidence(&[line(&old, "r-4", Verdict::Refuted)]).await.unwrap();
+    house.store.review(&approval("1", ReviewDecision::Approved, 1)).await.unwrap();
+    assert!(skipped(&house.work(work()).await), "a person wants it to serve");
+    house.store.review(&approval("2", ReviewDecision::Rejected, 2)).await.unwrap();
     assert_eq!(house.work(work()).await, TaskState::Done);
     let retired = house.store.lesson(&tenant(), old.id).await.unwrap().unwrap();
     assert_eq!(retired.stage, Stage::Retired);
     let (_, reviews) = house.store.ledger(&tenant(), old.id).await.unwrap();
-    assert_eq!(reviews.iter().map(|r| r.decision).collect::<Vec<_>>(), [ReviewDecision::Rejected]);
-    assert!(reviews[0].reason.contains(&new.id.to_string()));
+    let last = reviews.last().unwrap();
+    assert_eq!((reviews.len(), last.decision), (3, ReviewDecision::Rejected));
+    assert!(last.reason.contains(&new.id.to_string()));
     assert!(skipped(&house.work(work()).await));
     house.stop().await;
 }

@@ -87,6 +87,23 @@ fn as_long_as_evidence_is_not_clear_both_stand() {
     unclear(|old, _| old.last_supported_at = day(9));
 }
 
+#[test]
+fn the_last_word_of_a_person_counts() {
+    let said = |request: &str, decision, at| Review {
+        id: hindsight_types::ReviewId::of_request(&scope("ann").tenant, request),
+        memory_id: opposed().0.id,
+        scope: scope("ann"),
+        decision,
+        by: "ann".to_owned(),
+        reason: String::new(),
+        at: day(at),
+    };
+    let (yes, no) = (said("1", ReviewDecision::Approved, 2), said("2", ReviewDecision::Rejected, 1));
+    assert!(!is_approved(&[]));
+    assert!(is_approved(&[yes.clone(), no.clone()]) && is_approved(&[no.clone(), yes.clone()]));
+    assert!(!is_approved(&[yes, said("3", ReviewDecision::Rejected, 3)]));
+}
+
 #[rstest]
 #[case::scope(|l: &mut Lesson| l.scope = scope("bob"))]
 #[case::task(|l: &mut Lesson| l.task_type = Some(TaskType::new("deploy").unwrap()))]

@@ -31,6 +31,12 @@ pub(crate) async fn page(looking: Looking<'_>) -> Result<Page, StoreError> {
         let (tenant, weaker, other) = (looking.tenant, pair.older, pair.newer);
         tracing::warn!(%tenant, %weaker, %other, why = pair.why, "two lessons dispute each other");
     }
-    let all = opposed.superseded.into_iter().chain(replaced).collect();
+    let mut all = replaced;
+    for pair in opposed.superseded {
+        let (_, reviews) = looking.ledger.ledger(looking.tenant, pair.older).await?;
+        if !contradictions::is_approved(&reviews) {
+            all.push(pair);
+        }
+    }
     Ok(Page { planned: contradictions::planned(all), next: String::new() })
 }

@@ -7,7 +7,7 @@ use crate::broken::Broken;
 
 /// By whom it is said that one took the place of another.
 const BY: &str = "policy contradictions";
-const CHANGED: &str = "they do not contradict each other any more";
+const CHANGED: &str = "they do not contradict each other any more, or a person wants the older one to serve";
 
 pub(crate) async fn run(
     tools: &Tools,
@@ -58,7 +58,8 @@ async fn lessons(
     };
     let mut done = false;
     for older in memories::lessons(tools, tenant, older).await? {
-        if !contradictions::outweighs(&newer, &older) {
+        let (_, reviews) = tools.compaction.ledger.ledger(tenant, older.id).await?;
+        if !contradictions::outweighs(&newer, &older) || contradictions::is_approved(&reviews) {
             continue;
         }
         tools.compaction.ledger.review(&rejection(&older, &newer, now)).await?;
