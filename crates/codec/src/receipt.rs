@@ -1,6 +1,6 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    AgentId, ArmReport, Asked, Evidence, EvidenceId, Feedback, Funnel, Invalid, MemoryId, Period,
+    AgentId, ArmReport, Asked, Feedback, Funnel, Invalid, MemoryId, Period,
     RecalledItem, Receipt, ReceiptId, Scope, ScoreFactors, SimilarityParts, TaskType, TenantId, TraceId,
     Withheld,
 };
@@ -223,35 +223,5 @@ fn withheld_item_from_proto(w: pb::WithheldItem) -> Result<Withheld, Invalid> {
         score: w.score,
         reason: withheld_from_proto(w.reason)?,
         instead: (!w.instead.is_empty()).then(|| MemoryId::parse(&w.instead)).transpose()?,
-    })
-}
-
-pub fn evidence_to_proto(e: &Evidence) -> pb::Evidence {
-    pb::Evidence {
-        evidence_id: e.id.to_string(),
-        memory_id: e.memory_id.to_string(),
-        scope: Some(scope_to_proto(&e.scope)),
-        trace_id: e.trace_id.to_string(),
-        verdict: verdict_to_proto(e.verdict),
-        exposure: exposure_to_proto(e.exposure),
-        outcome: outcome_status_to_proto(e.outcome),
-        steps: e.steps,
-        tokens: e.tokens,
-        at: Some(time_to_proto(e.at)),
-    }
-}
-
-pub fn evidence_from_proto(tenant: &TenantId, e: pb::Evidence) -> Result<Evidence, Invalid> {
-    Ok(Evidence {
-        id: EvidenceId::parse(&e.evidence_id)?,
-        memory_id: MemoryId::parse(&e.memory_id)?,
-        scope: scope_from_proto(tenant, e.scope)?,
-        trace_id: TraceId::new(e.trace_id)?,
-        verdict: verdict_from_proto(e.verdict)?,
-        exposure: exposure_from_proto(e.exposure)?,
-        outcome: outcome_status_from_proto(e.outcome)?,
-        steps: e.steps,
-        tokens: e.tokens,
-        at: time_from_proto("at", e.at)?,
     })
 }

@@ -17,11 +17,12 @@ use uuid::Uuid;
 use crate::{
     VectorBackend,
     collection::Collection,
-    field, open, page, point, receipts,
+    forget::Vacuumed,
+    field, ledger, open, page, point, receipts,
     reencode::{Step, Walker},
     schema,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk, next_id},
-    search, session, settle,
+    search, session,
     stored::{FAILED, JUDGED, Stored, WAITING, evaluation_key, former_key},
     vectors::Meta,
     write,
@@ -42,16 +43,21 @@ pub struct Store {
     backend: ScopedBackend,
     /// One step of re-embedding at a time.
     walker: Mutex<Walker>,
+    pub(crate) vacuumed: Vacuumed,
 }
 
 impl Store {
     pub fn new(backend: Arc<dyn VectorBackend>, options: StoreOptions) -> Self {
-        Self { backend: ScopedBackend::new(backend, options.prefix), walker: Mutex::default() }
+        Self { backend: ScopedBackend::new(backend, options.prefix), walker: Mutex::default(), vacuumed: Vacuumed::default() }
+    }
+
+    pub(crate) fn backend(&self) -> &ScopedBackend {
+        &self.backend
     }
 
     /// Makes a request that uses the dense vectors, and makes it again when it was refused and they have another
     /// name by now.
-    async fn with_vectors<T, F>(&self, request: impl Fn() -> F) -> Result<T, StoreError>
+    pub(crate) async fn with_vectors<T, F>(&self, request: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
@@ -292,14 +298,11 @@ impl MemoryStore for Store {
     }
 
     async fn append_evidence(&self, evidence: &[Evidence]) -> Result<(), StoreError> {
-        self.with_vectors(move || settle::evidence(&self.backend, evidence)).await
+        self.with_vectors(move || ledger::append(&self.backend, evidence)).await
     }
 
     async fn evidence(&self, viewer: &Viewer, memory: MemoryId) -> Result<Vec<Evidence>, StoreError> {
-        let Some(filter) = ScopedFilter::readable(viewer, Collection::Evidence) else {
-            return Ok(Vec::new());
-        };
-        let filter = filter.and(Condition::matches(field::MEMORY_ID, memory.to_string()));
+        let Some(filter) = ledger::lines(viewer, memory) else { return Ok(Vec::new()) };
         let mut lines: Vec<Evidence> = self.all(Collection::Evidence, filter).await?;
         if let Some(line) = lines.iter().find(|line| !line.is_visible_to(viewer)) {
             return Err(StoreError::Corrupt(format!("evidence {} is outside of the asked scope", line.id)));

@@ -113,7 +113,7 @@ async fn lessons_are_listed_by_stage() {
     for n in 0..5_u8 {
         let scope = if n == 4 { private(&acme, "anna") } else { shared(&acme) };
         let lesson = lesson(&scope, &format!("l-{n}"), &["a"], n.into());
-        opened.store.upsert(&[encoded(Memory::Lesson(lesson.clone()), n, &[1])]).await.unwrap();
+        opened.store.upsert(&[encoded(Memory::Lesson(lesson.clone()), n.into(), &[1])]).await.unwrap();
         if n % 2 == 0 {
             opened.ledger.restage(&acme, lesson.id, Stage::Active).await.unwrap();
         }

@@ -72,6 +72,8 @@ pub(crate) fn experience(scope: &Scope, index: u64) -> anyhow::Result<Memory> {
     Ok(Memory::Experience(Box::new(Experience {
         id: MemoryId::experience(&scope.tenant, &trace),
         entities: hindsight_text::names(&goal, 16, 128),
+        supported: 0,
+        refuted: 0,
         evaluation,
         trajectory: Trajectory {
             trace_id: trace,

@@ -7,7 +7,7 @@ use hindsight_ports::{Encoding, History, Revised};
 use hindsight_proto::memory::v1 as pb;
 use hindsight_types::{
     Fact, Invalid, Memory, MemoryId, MemoryKind, Period, Revision, RevisionCause, Timestamp, VersionId,
-    Viewer, limits,
+    Viewer,
 };
 use tonic::{Code, Status};
 

@@ -21,7 +21,8 @@ fn judged(mut run: Trajectory) -> Vec<Memory> {
     memories.extend(distilled.failure_patterns.into_iter().map(Memory::FailurePattern));
     let id = MemoryId::experience(&run.scope.tenant, &run.trace_id);
     let entities = hindsight_ingest::entities::extract(&run.task_description);
-    memories.push(Memory::Experience(Box::new(Experience { id, trajectory: run, evaluation, entities })));
+    let run = Experience { id, trajectory: run, evaluation, entities, supported: 0, refuted: 0 };
+    memories.push(Memory::Experience(Box::new(run)));
     memories
 }
 

@@ -81,7 +81,14 @@ fn experience(id: MemoryId, run: Trajectory) -> Experience {
         text.push('\n');
         text.push_str(&step.action_detail);
     }
-    Experience { id, entities: entities::extract(&text), trajectory: digest::trajectory(run), evaluation }
+    Experience {
+        id,
+        entities: entities::extract(&text),
+        trajectory: digest::trajectory(run),
+        evaluation,
+        supported: 0,
+        refuted: 0,
+    }
 }
 
 impl fmt::Display for Report {

@@ -1,6 +1,6 @@
 //! Lines of the ledger and reviews as this version writes them, and as they were written before.
 
-use hindsight_ports::testkit::samples::time;
+use hindsight_ports::testkit::samples::{experience, failure_pattern, time};
 use hindsight_types::{
     Evidence, EvidenceId, EvidenceOrigin, Exposure, MemoryId, OutcomeStatus, Review, ReviewDecision,
     ReviewId, Verdict,
@@ -80,4 +80,16 @@ fn the_ledger_of_every_version_is_read() {
     assert_eq!(of(LINE), line());
     assert_eq!(of(LINE_OF_BEFORE), of_before());
     assert_eq!(decode::<Review>(&point(review().id.0, REVIEW)).unwrap(), review());
+}
+
+#[test]
+fn what_the_ledger_counts_is_kept() {
+    let scope = private(&tenant("acme"), "anna");
+    let Memory::Experience(mut run) = experience(&scope, &trace("t"), 60) else { panic!("not a run") };
+    (run.supported, run.refuted) = (2, 1);
+    let mut pattern = failure_pattern(&scope, "docker_pull", &["t"], 60);
+    (pattern.supported, pattern.refuted) = (3, 4);
+    for memory in [Memory::Experience(run), Memory::FailurePattern(pattern)] {
+        assert_eq!(decode::<Memory>(&retrieved(of(&memory))).unwrap(), memory);
+    }
 }
