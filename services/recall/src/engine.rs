@@ -5,10 +5,10 @@ use std::{
     time::Duration,
 };
 
-use hindsight_ports::{Clock, Embedder, MemoryStore, Reembed};
+use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Reembed};
 use hindsight_rank::{DenseScale, Pool, Query, Ranked, Ranking, Request};
 use hindsight_telemetry::{Label, Metric};
-use hindsight_types::{Receipt, ReceiptId, Timestamp};
+use hindsight_types::{Receipt, ReceiptId, TenantId, Timestamp};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
 use tonic::Status;
@@ -47,6 +47,8 @@ pub(crate) struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: RecallSettings,
     pub(crate) dense: DenseScale,
+    /// Takes requests for upkeep, where there is one.
+    pub(crate) bus: Option<Arc<dyn Bus>>,
     /// Knows what the vectors of the store lack.
     pub(crate) vectors: OnceLock<Arc<dyn Reembed>>,
     /// Receipts on their way to the store.
@@ -95,6 +97,7 @@ impl Engine {
             clock,
             settings,
             dense,
+            bus: None,
             vectors: OnceLock::new(),
             receipts: TaskTracker::new(),
         }
@@ -111,7 +114,7 @@ impl Engine {
         if let Some(why) = self.vectors.get().and_then(|v| v.known_vectors()?.trouble()) {
             found.lacks("dense", &why);
         }
-        let mut pool = self.pool(query.clone(), &mut found);
+        let mut pool = self.pool(&ask.viewer.tenant, query.clone(), &mut found);
         let shortlist = pool.shortlist();
         let fetched = fetch(&view, &shortlist, plan.fetched, &mut found).await;
         if ask.strict {
@@ -143,9 +146,9 @@ impl Engine {
     }
 
     /// Every proposal in one pool. They leave `found`.
-    pub(crate) fn pool(&self, query: Query, found: &mut Found) -> Pool {
+    fn pool(&self, tenant: &TenantId, query: Query, found: &mut Found) -> Pool {
         let dense = std::mem::take(&mut found.dense);
-        let mut pool = Pool::new(query, dense, self.dense, self.settings.rank.clone());
+        let mut pool = Pool::new(query, dense, self.dense, self.settings.rank(tenant));
         for proposal in found.proposals.drain(..) {
             pool.add(proposal.kind, &proposal.arm, proposal.candidates);
         }

@@ -9,7 +9,8 @@ use hindsight_types::{
 
 use crate::{RecallSettings, ask::Ask, search::Found};
 
-/// Withheld memories that are told in detail, the best ones.
+/// Withheld memories that are told in detail: the best ones, and those that chance kept back, which a later run
+/// is compared by.
 const WITHHELD: usize = 50;
 /// Most names that are told, and the longest of them in characters.
 const NAMES: usize = 20;
@@ -52,7 +53,7 @@ pub(crate) fn receipt(
             withheld: by_reason(&ranking.withheld),
         }),
         injected: ranking.items.iter().map(injected).collect(),
-        withheld: ranking.withheld.iter().take(WITHHELD).cloned().collect(),
+        withheld: withheld(&ranking.withheld),
         degraded,
         empty_reason,
         tokens: count(ranking.tokens),
@@ -83,6 +84,11 @@ fn asked(settings: &RecallSettings, story: Story<'_>) -> Asked {
 
 fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+fn withheld(all: &[Withheld]) -> Vec<Withheld> {
+    let told = all.iter().enumerate().filter(|(at, one)| *at < WITHHELD || one.reason.is_chance());
+    told.map(|(_, one)| one.clone()).collect()
 }
 
 fn by_reason(withheld: &[Withheld]) -> Vec<(WithheldReason, u32)> {

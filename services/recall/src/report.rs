@@ -1,14 +1,22 @@
 //! What became of what a recall gave: kept beside the receipt, and as evidence when a run is named.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use hindsight_codec::{feedback_verdict_from_proto, outcome_status_from_proto};
-use hindsight_proto::recall::v1::{ReportOutcomeRequest, ReportedItem};
+use hindsight_codec::{
+    compaction_task_to_proto, feedback_verdict_from_proto, outcome_status_from_proto, schema,
+};
+use hindsight_ports::{Envelope, Queue, StoreError};
+use hindsight_proto::{
+    event::v1::CompactionRequested,
+    recall::v1::{ReportOutcomeRequest, ReportedItem},
+};
 use hindsight_telemetry::{Label, Metric};
 use hindsight_types::{
-    Evidence, EvidenceId, Exposure, Feedback, FeedbackVerdict, FieldError, Invalid, MemoryId, OutcomeStatus,
-    Receipt, ReceiptId, Timestamp, TraceId, Verdict, Viewer,
+    CompactionTask, Evidence, EvidenceId, EvidenceOrigin, Exposure, Feedback, FeedbackVerdict, FieldError,
+    Invalid, MemoryId, MemoryKind, OutcomeStatus, Receipt, ReceiptId, Timestamp, TraceId, Verdict, Viewer,
+    Work,
 };
+use prost::Message as _;
 use tonic::Status;
 
 use crate::{NAME, ask::note, engine::Engine};
@@ -32,7 +40,7 @@ pub(crate) struct Report {
 pub(crate) struct Reported {
     /// The last word on each memory.
     pub(crate) feedback: Vec<Feedback>,
-    /// Lines of the ledger that the report stands for.
+    /// Lines of the ledger that the report added or changed.
     pub(crate) evidence: usize,
 }
 
@@ -98,7 +106,9 @@ impl Report {
                 trace_id: trace.clone(),
                 verdict,
                 exposure: Exposure::Injected,
+                origin: EvidenceOrigin::Reported,
                 outcome: self.outcome,
+                outcome_from: None,
                 // What the run took is told by the run itself.
                 steps: 0,
                 tokens: 0,
@@ -141,15 +151,50 @@ impl Engine {
         let now = self.clock.now();
         let said = report.feedback(&receipt, now);
         self.store.put_feedback(&said).await.map_err(store)?;
-        let evidence = report.evidence(&receipt, now);
-        if !evidence.is_empty() {
-            self.store.append_evidence(&evidence).await.map_err(store)?;
+        let lines = report.evidence(&receipt, now);
+        let before = self.known(viewer, &lines).await.map_err(store)?;
+        if !lines.is_empty() {
+            self.store.append_evidence(&lines).await.map_err(store)?;
         }
+        let changed: Vec<&Evidence> = lines.iter().filter(|line| changes(line, &before)).collect();
+        self.restage(&receipt, &changed, now).await;
         count(&receipt, &feedback, &said);
         feedback.retain(|old| said.iter().all(|new| new.memory_id != old.memory_id));
         feedback.extend(said);
         feedback.sort_by_key(|f| f.memory_id);
-        Ok(Reported { feedback, evidence: evidence.len() })
+        Ok(Reported { feedback, evidence: changed.len() })
+    }
+
+    /// The lines that are there already under the ids of these.
+    async fn known(&self, viewer: &Viewer, lines: &[Evidence]) -> Result<Vec<Evidence>, StoreError> {
+        let reads = lines.iter().map(|line| self.store.evidence(viewer, line.memory_id));
+        let known = futures::future::try_join_all(reads).await?;
+        Ok(known.into_iter().flatten().filter(|old| lines.iter().any(|new| new.id == old.id)).collect())
+    }
+
+    /// Asks for the stages that follow. A request that is lost only delays them: all lessons are looked at on a
+    /// schedule.
+    async fn restage(&self, receipt: &Receipt, changed: &[&Evidence], now: Timestamp) {
+        let is_lesson = |id: &MemoryId| {
+            receipt.injected.iter().any(|item| item.memory_id == *id && item.kind == MemoryKind::Lesson)
+        };
+        let lessons: Vec<MemoryId> = changed.iter().map(|line| line.memory_id).filter(is_lesson).collect();
+        let Some(bus) = self.bus.as_ref().filter(|_| !lessons.is_empty()) else { return };
+        let (tenant, cause) = (receipt.scope.tenant.clone(), format!("{} {now}", receipt.id));
+        let why = format!("what recall {} gave was reported on", receipt.id);
+        let task = CompactionTask::triggered(tenant, Work::Restage { lessons }, why, &cause, now);
+        let request = CompactionRequested { task: Some(compaction_task_to_proto(&task)) };
+        let message = Envelope {
+            id: task.id.0,
+            schema: schema::COMPACTION_REQUESTED.to_owned(),
+            tenant: task.scope.tenant,
+            occurred_at: now,
+            trace_context: BTreeMap::new(),
+            payload: request.encode_to_vec(),
+        };
+        if let Err(error) = bus.publish(Queue::Compact, vec![message]).await {
+            tracing::warn!(receipt = %receipt.id, %error, "lessons will be staged on schedule only");
+        }
     }
 
     /// What was said of what a receipt gave.
@@ -157,10 +202,17 @@ impl Engine {
         &self,
         viewer: &Viewer,
         receipt: &Receipt,
-    ) -> Result<Vec<Feedback>, hindsight_ports::StoreError> {
+    ) -> Result<Vec<Feedback>, StoreError> {
         let given: Vec<MemoryId> = receipt.injected.iter().map(|item| item.memory_id).collect();
         self.store.feedback(viewer, receipt.id, &given).await
     }
+}
+
+/// Whether a line says more than what is there of the same run. When it was said is nothing new.
+fn changes(line: &Evidence, before: &[Evidence]) -> bool {
+    let says = |e: &Evidence| (e.verdict, e.exposure, e.origin, e.outcome);
+    let known = before.iter().find(|old| old.id == line.id);
+    known.is_none_or(|old| says(&old.join(line)) != says(old))
 }
 
 /// What is said again is not counted again.

@@ -1,4 +1,7 @@
-use hindsight_rank::Settings as RankSettings;
+use std::collections::BTreeMap;
+
+use hindsight_rank::{Serving, Settings as RankSettings};
+use hindsight_types::TenantId;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -10,10 +13,19 @@ pub struct RecallSettings {
     pub candidates: usize,
     /// How candidates become an answer.
     pub rank: RankSettings,
+    /// How lessons are served in tenants that do not do as `rank` says.
+    pub serving: BTreeMap<TenantId, Serving>,
 }
 
 impl Default for RecallSettings {
     fn default() -> Self {
-        Self { deadline_ms: 2_000, candidates: 50, rank: RankSettings::default() }
+        Self { deadline_ms: 2_000, candidates: 50, rank: RankSettings::default(), serving: BTreeMap::new() }
+    }
+}
+
+impl RecallSettings {
+    pub(crate) fn rank(&self, tenant: &TenantId) -> RankSettings {
+        let serving = self.serving.get(tenant).copied().unwrap_or(self.rank.serving);
+        RankSettings { serving, ..self.rank.clone() }
     }
 }

@@ -33,7 +33,8 @@ pub(crate) fn explained(response: &ExplainRecallResponse) -> String {
 pub(crate) fn reported(response: &ReportOutcomeResponse) -> String {
     let mut text: String = response.feedback.iter().map(|f| format!("{}\n", feedback(f))).collect();
     if response.evidence > 0 {
-        let _ = writeln!(text, "{} lines of evidence", response.evidence);
+        let lines = if response.evidence == 1 { "line" } else { "lines" };
+        let _ = writeln!(text, "{} {lines} of evidence added or changed", response.evidence);
     }
     text
 }

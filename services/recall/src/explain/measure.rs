@@ -56,7 +56,8 @@ impl Engine {
             seen.iter().for_each(|seen| seen.propose(&mut pool, memory.kind(), candidates, with_it));
             pool
         };
-        let as_then = pool(&self.settings.rank, false);
+        let settings = self.settings.rank(&viewer.tenant);
+        let as_then = pool(&settings, false);
         let shortlist = as_then.shortlist();
         measured.shortlisted = shortlist.contains(&(memory.kind(), id));
         let request = self.again(receipt, &asked);
@@ -70,7 +71,8 @@ impl Engine {
         }
         // Without floor and budget, so that its factors are told whatever came of it; alone when another one stands
         // in its place.
-        let open = Settings { floor: 0.0, tail_floor: 0.0, ..self.settings.rank.clone() };
+        let serving = settings.serving.certain();
+        let open = Settings { floor: 0.0, tail_floor: 0.0, serving, ..settings };
         let all = Request { limit: usize::MAX, token_budget: usize::MAX, ..request };
         let alone = vec![Fetched { id, memory: memory.clone() }];
         measured.factors = [beside, alone].into_iter().find_map(|fetched| {

@@ -27,3 +27,18 @@ fn reasons_are_counted_in_the_order_of_the_best() {
     let withheld = [WithheldReason::Budget, WithheldReason::BelowFloor, WithheldReason::Budget].map(one);
     assert_eq!(by_reason(&withheld), [(WithheldReason::Budget, 2), (WithheldReason::BelowFloor, 1)]);
 }
+
+#[test]
+fn what_chance_kept_back_is_told_however_much_is_before_it() {
+    let one = |n: u128, reason| Withheld {
+        memory_id: hindsight_types::MemoryId(uuid::Uuid::from_u128(n)),
+        kind: MemoryKind::Lesson,
+        score: 0.1,
+        reason,
+        instead: None,
+    };
+    let mut all: Vec<Withheld> = (0..60).map(|n| one(n, WithheldReason::Budget)).collect();
+    all.push(one(60, WithheldReason::Control));
+    let told = withheld(&all);
+    assert_eq!((told.len(), told.last()), (WITHHELD + 1, all.last()));
+}

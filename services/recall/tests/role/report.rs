@@ -65,9 +65,9 @@ async fn what_helped_in_a_run_is_evidence_and_the_last_word_counts() {
         note: "说对了".to_owned(),
         ..says(&answer.receipt_id, id, verdict)
     };
-    for _ in 0..2 {
+    for added in [1, 0] {
         let said = report(&world, in_run(FeedbackVerdict::Helpful, "t-9")).await.unwrap();
-        assert_eq!(said.evidence, 1);
+        assert_eq!(said.evidence, added, "what is said again adds nothing");
         assert_eq!(counted(&world, id).await, (1, 0), "said twice, counted once");
     }
     let feedback = told(&world, &answer.receipt_id).await;
