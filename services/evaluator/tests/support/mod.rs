@@ -1,6 +1,7 @@
 //! An evaluator over the embedded bus and store, called as over the wire.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub(crate) mod incidents;
 pub(crate) mod runs;
 
 use std::{future::Future, sync::Arc, time::Duration};
@@ -51,6 +52,8 @@ impl Embedder for Bytes8 {
 pub(crate) struct House {
     pub(crate) bus: Arc<dyn Bus>,
     pub(crate) store: Arc<FaultyStore>,
+    /// The same, where it never fails.
+    pub(crate) ledger: Arc<Store>,
     pub(crate) evaluator: Arc<Evaluator>,
     stop: CancellationToken,
     running: Option<JoinHandle<()>>,
@@ -69,12 +72,21 @@ impl House {
             Arc::new(LocalBus::open(&dir.path().join("bus.db"), LocalBusOptions::default()).unwrap());
         let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
         let embedder = Arc::new(Bytes8(EmbedderId { model: "bytes".into(), dimension: 8 }));
-        let store: Arc<dyn MemoryStore> = Arc::new(Store::new(backend.clone(), StoreOptions::default()));
-        store.prepare(embedder.id()).await.unwrap();
-        let store = Arc::new(FaultyStore::new(store, 7));
+        let ledger = Arc::new(Store::new(backend.clone(), StoreOptions::default()));
+        ledger.prepare(embedder.id()).await.unwrap();
+        let store = Arc::new(FaultyStore::new(ledger.clone(), 7));
         let clock = Arc::new(SystemClock);
         let evaluator = Arc::new(Evaluator::new(settings, bus.clone(), store.clone(), embedder, llm, clock));
-        Self { bus, store, evaluator, stop: CancellationToken::new(), running: None, backend, _dir: dir }
+        Self {
+            bus,
+            store,
+            ledger,
+            evaluator,
+            stop: CancellationToken::new(),
+            running: None,
+            backend,
+            _dir: dir,
+        }
     }
 
     /// Starts the workers.
