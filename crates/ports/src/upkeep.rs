@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use hindsight_types::{
@@ -63,6 +63,9 @@ pub trait Upkeep: Send + Sync + 'static {
         tenant: &TenantId,
         traces: &[TraceId],
     ) -> Result<Vec<EvaluationRecord>, StoreError>;
+
+    /// Which of these runs are under way, as far as is known.
+    async fn open_of(&self, tenant: &TenantId, traces: &[TraceId]) -> Result<BTreeSet<TraceId>, StoreError>;
 
     /// How many judged runs are of this type; without one, how many of no type have a goal of the same words,
     /// numbers and identifiers aside.

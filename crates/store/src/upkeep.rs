@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use hindsight_ports::{MOST_IDS, Page, PageRequest, StoreError, Upkeep};
 use hindsight_text::{Kind, tokenize};
 use hindsight_types::{
-    EvaluationRecord, Frequency, Memory, MemoryId, MemoryKind, TaskType, TenantId, Timestamp, TraceId,
+    EvaluationRecord, Frequency, Memory, MemoryId, MemoryKind, OpenTask, TaskType, TenantId, Timestamp,
+    TraceId,
 };
 use qdrant_client::qdrant::Condition;
 use uuid::Uuid;
@@ -19,7 +20,7 @@ use crate::{
     page, point,
     scoped::{ScopedFilter, Show, Walk},
     settle,
-    stored::{Stored, evaluation_key},
+    stored::{Stored, evaluation_key, open_key},
 };
 
 /// Raw events that are looked at in one page.
@@ -193,6 +194,12 @@ impl Upkeep for Store {
     ) -> Result<Vec<EvaluationRecord>, StoreError> {
         let keys = traces.iter().map(|trace| evaluation_key(tenant, trace));
         self.points_of(tenant, Collection::Evaluations, keys).await
+    }
+
+    async fn open_of(&self, tenant: &TenantId, traces: &[TraceId]) -> Result<BTreeSet<TraceId>, StoreError> {
+        let keys = traces.iter().map(|trace| open_key(tenant, trace));
+        let open: Vec<OpenTask> = self.points_of(tenant, Collection::OpenTasks, keys).await?;
+        Ok(open.into_iter().map(|task| task.trace_id).collect())
     }
 
     async fn count_alike(

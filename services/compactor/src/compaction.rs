@@ -8,6 +8,8 @@
 
 mod advance;
 mod due;
+#[cfg(test)]
+mod tests;
 
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
@@ -71,7 +73,10 @@ pub struct CompactionParts {
 impl fmt::Debug for CompactionParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { policies, runs, .. } = self;
-        f.debug_struct("CompactionParts").field("policies", policies).field("runs", runs).finish_non_exhaustive()
+        f.debug_struct("CompactionParts")
+            .field("policies", policies)
+            .field("runs", runs)
+            .finish_non_exhaustive()
     }
 }
 
@@ -116,6 +121,7 @@ impl Compaction {
             evidence,
             policies: policies.clone(),
             clock: clock.clone(),
+            bus: bus.clone(),
         };
         let (wake, due, trouble) = (Notify::new(), Due::default(), Trouble::default());
         Self { runs, policies, compactions, upkeep, planners, bus, clock, wake, due, trouble }

@@ -14,7 +14,7 @@ mod walk;
 use std::sync::Arc;
 
 use hindsight_lifecycle::plan::{ByTenant, Planned, Settings};
-use hindsight_ports::{Archive, Clock, Ledger, StoreError, Upkeep};
+use hindsight_ports::{Archive, Bus, Clock, Ledger, Queue, StoreError, Upkeep};
 use hindsight_types::{EvidencePolicies, EvidencePolicy, Policy, TenantId, Timestamp};
 
 pub(crate) struct Planners {
@@ -24,6 +24,7 @@ pub(crate) struct Planners {
     pub(crate) evidence: Arc<EvidencePolicies>,
     pub(crate) policies: Arc<ByTenant>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) bus: Arc<dyn Bus>,
 }
 
 /// What one page of rows has to be done.
@@ -46,6 +47,8 @@ pub(crate) struct Looking<'a> {
     /// Empty at the beginning.
     pub(crate) cursor: &'a str,
     pub(crate) now: Timestamp,
+    /// Runs wait to be judged.
+    pub(crate) judging: bool,
 }
 
 impl Planners {
@@ -66,6 +69,7 @@ impl Planners {
             settings: self.policies.of(tenant),
             cursor,
             now: self.clock.now(),
+            judging: policy == Policy::RawEvents && self.judging().await?,
         };
         match policy {
             Policy::Lessons => lessons::page(looking).await,
@@ -77,5 +81,17 @@ impl Planners {
             Policy::Contradictions => contradictions::page(looking).await,
             Policy::Facts => facts::page(looking).await,
         }
+    }
+
+    /// Whether anything is on its way to the judge.
+    async fn judging(&self) -> Result<bool, StoreError> {
+        for queue in [Queue::Ingest, Queue::Evaluate] {
+            let away = |e| StoreError::Unavailable(format!("the bus: {e}"));
+            let stats = self.bus.stats(queue).await.map_err(away)?;
+            if stats.ready + stats.delayed + stats.unsettled > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }

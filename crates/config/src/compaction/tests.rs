@@ -49,7 +49,7 @@ fn a_tenant_differs_in_what_it_sets_alone() {
     assert!(!all.enabled(Policy::Archive) && all.enabled(Policy::Lessons) && !other.enabled(Policy::Lessons));
     assert!((all.archive.success_half_life - 60.0).abs() < 1e-9);
     assert_eq!(all.facts.resolved.as_hours(), 7 * 24);
-    assert_eq!(all.timing(Policy::Facts).unwrap().schedule.to_string(), "@daily".to_uppercase());
+    assert_eq!(all.timing(Policy::Facts).unwrap().schedule.to_string(), "0 0 * * *");
 }
 
 #[test]

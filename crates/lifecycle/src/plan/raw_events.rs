@@ -41,7 +41,7 @@ impl Default for RawEventSettings {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawRun {
     pub trace: TraceId,
-    /// It has younger ones, too.
+    /// It is under way, or has younger ones, too.
     pub goes_on: bool,
     /// Where its evaluation stands; `None`: nobody asked for one.
     pub evaluation: Option<EvaluationState>,

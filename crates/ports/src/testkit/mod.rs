@@ -5,5 +5,7 @@ pub mod bus_broadcast;
 mod faulty_bus;
 pub mod faulty_store;
 pub mod llm;
+pub mod mortal;
 pub mod samples;
 pub mod store;
+pub mod upkeep;

@@ -124,7 +124,9 @@ fn tell(run: &CompactionRun) {
     let (tenant, id, cut) = (run.tenant(), run.id, run.cut);
     let hindsight_types::TaskCounts { planned, done, skipped, failed } = run.counts;
     match &run.state {
-        RunState::Failed { reason } => tracing::error!(%tenant, %id, policy, reason, "upkeep cannot be planned"),
+        RunState::Failed { reason } => {
+            tracing::error!(%tenant, %id, policy, reason, "upkeep cannot be planned")
+        }
         _ if planned == 0 => tracing::debug!(%tenant, %id, policy, "upkeep had nothing to do"),
         _ => tracing::info!(%tenant, %id, policy, planned, done, skipped, failed, cut, "upkeep is done"),
     }

@@ -1,4 +1,5 @@
 use hindsight_lifecycle::plan::raw_events;
+use hindsight_ports::Queue;
 use hindsight_telemetry::Metric;
 use hindsight_types::{TenantId, TraceId};
 
@@ -9,7 +10,9 @@ use crate::broken::Broken;
 pub(crate) async fn run(tools: &Tools, tenant: &TenantId, traces: &[TraceId]) -> Result<Effect, Broken> {
     let (upkeep, settings) = (&*tools.compaction.upkeep, tools.compaction.settings.of(tenant));
     let settings = &settings.raw_events;
-    let rows = raw_events::rows(upkeep, tenant, traces, settings, tools.clock.now()).await?;
+    let waiting = tools.bench.bus.stats(Queue::Evaluate).await?;
+    let judging = waiting.ready + waiting.delayed + waiting.unsettled > 0;
+    let rows = raw_events::rows(upkeep, tenant, traces, settings, tools.clock.now(), judging).await?;
     let leaving: Vec<TraceId> = rows
         .into_iter()
         .filter(|run| raw_events::leaves(run, settings).is_some())

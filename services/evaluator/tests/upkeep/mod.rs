@@ -44,7 +44,7 @@ impl Clock for Hands {
     }
 }
 
-struct Bytes8(EmbedderId);
+pub(crate) struct Bytes8(pub(crate) EmbedderId);
 
 #[async_trait]
 impl Embedder for Bytes8 {

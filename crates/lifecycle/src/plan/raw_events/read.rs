@@ -10,23 +10,27 @@ use super::{Importance, Judged, RawEventSettings, RawRun};
 /// Receipts are kept this long, and so reads are known.
 const READS: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
-/// What has to be known of these runs. At most 1 000.
+/// What has to be known of these runs, at most 1 000. `judging`: runs wait to be judged, and one of which no state
+/// is known may be among them.
 pub async fn rows(
     upkeep: &dyn Upkeep,
     tenant: &TenantId,
     traces: &[TraceId],
     settings: &RawEventSettings,
     now: Timestamp,
+    judging: bool,
 ) -> Result<Vec<RawRun>, StoreError> {
+    let open = upkeep.open_of(tenant, traces).await?;
     let young = upkeep.events_since(tenant, traces, now - settings.keep).await?;
     let evaluations: BTreeMap<TraceId, EvaluationState> =
         upkeep.evaluations(tenant, traces).await?.into_iter().map(|r| (r.trace_id, r.state)).collect();
     let mut judged = judged(upkeep, tenant, traces, now).await?;
     let traces: BTreeSet<&TraceId> = traces.iter().collect();
+    let waits = judging.then(|| EvaluationState::Waiting { reason: "it may wait in the queue".to_owned() });
     let row = |trace: &TraceId| RawRun {
         trace: trace.clone(),
-        goes_on: young.get(trace).is_some_and(|events| *events > 0),
-        evaluation: evaluations.get(trace).cloned(),
+        goes_on: open.contains(trace) || young.get(trace).is_some_and(|events| *events > 0),
+        evaluation: evaluations.get(trace).cloned().or_else(|| waits.clone()),
         judged: judged.remove(trace),
     };
     Ok(traces.into_iter().map(row).collect())
