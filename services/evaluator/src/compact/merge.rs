@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 
+use hindsight_forgetting::Arriving;
 use hindsight_ingest::encode;
 use hindsight_lifecycle::duplicates;
-use hindsight_ports::{Leaving, Revised};
+use hindsight_ports::{Leaving, MOST_SUBJECTS, Revised};
 use hindsight_types::{
-    Evidence, EvidenceId, Fact, Lesson, Memory, MemoryId, MemoryKind, Review, ReviewId, TenantId,
+    Evidence, EvidenceId, Fact, Lesson, Memory, MemoryId, MemoryKind, Review, ReviewId, Subject, TenantId,
 };
 
 use super::{Effect, Tools, memories};
@@ -54,6 +55,7 @@ async fn lessons(
         .iter()
         .map(|other| Leaving { id: other.id, why: format!("{WHY}: {keep}"), instead: Some(keep) })
         .collect();
+    settle(tools, &survivor, &found).await?;
     let gone =
         tools.compaction.archive.archive(tenant, MemoryKind::Lesson, &leaving, tools.clock.now()).await?;
     if gone.is_empty() {
@@ -95,6 +97,25 @@ async fn take_over(tools: &Tools, tenant: &TenantId, of: &Lesson, to: &Lesson) -
     for review in reviews {
         let id = ReviewId::of_request(tenant, &format!("merged {} {}", review.id, to.id));
         tools.compaction.ledger.review(&Review { id, memory_id: to.id, ..review }).await?;
+    }
+    Ok(())
+}
+
+/// A run that was forgotten meanwhile takes what was learned from it with it.
+async fn settle(tools: &Tools, survivor: &Lesson, others: &[Lesson]) -> Result<(), Broken> {
+    let Some(forgetter) = tools.bench.forgetter.get() else { return Ok(()) };
+    let lessons = || std::iter::once(survivor).chain(others);
+    let recorded_at =
+        lessons().map(|lesson| lesson.last_supported_at).max().unwrap_or(survivor.last_supported_at);
+    let runs: BTreeSet<_> = lessons().flat_map(|lesson| &lesson.sources).collect();
+    let subjects = runs.into_iter().map(|run| Subject::Run(run.clone()));
+    let subjects = subjects.chain(survivor.scope.user().map(|user| Subject::User(user.clone())));
+    let arriving: Vec<Arriving> =
+        subjects.map(|subject| Arriving { subjects: vec![subject], recorded_at }).collect();
+    for arriving in arriving.chunks(MOST_SUBJECTS) {
+        for forgotten in forgetter.forgotten(&survivor.scope.tenant, arriving).await?.into_iter().flatten() {
+            forgetter.sweep(&forgotten, "merged").await?;
+        }
     }
     Ok(())
 }
