@@ -51,7 +51,7 @@ pub trait Subjects: Send + Sync + 'static {
 
     /// Moves back everything that a retracted merge moved, and what came of it since. What the user said itself
     /// stays. Returns the merge as it stands then.
-    async fn carry_back(&self, merge: &SubjectMerge, now: Timestamp) -> Result<SubjectMerge, StoreError>;
+    async fn carry_back(&self, merge: &SubjectMerge) -> Result<SubjectMerge, StoreError>;
 
     /// The last merge of an id, standing or not.
     async fn merge_of(&self, tenant: &TenantId, from: &UserId) -> Result<Option<SubjectMerge>, StoreError>;
@@ -78,7 +78,7 @@ pub trait Subjects: Send + Sync + 'static {
             match merge.state {
                 MergeState::Merging => drop(self.carry(merge, now).await?),
                 MergeState::Merged => self.close(&self.carry(merge, now).await?).await?,
-                MergeState::Undoing | MergeState::Undone => drop(self.carry_back(merge, now).await?),
+                MergeState::Undoing | MergeState::Undone => drop(self.carry_back(merge).await?),
                 MergeState::Closed => {}
             }
         }

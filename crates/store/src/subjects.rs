@@ -55,8 +55,8 @@ impl Subjects for Store {
         state::retract(self.backend(), tenant, from, (by, reason), now).await
     }
 
-    async fn carry_back(&self, merge: &SubjectMerge, now: Timestamp) -> Result<SubjectMerge, StoreError> {
-        self.with_vectors(move || back::carry_back(self.backend(), merge, now)).await
+    async fn carry_back(&self, merge: &SubjectMerge) -> Result<SubjectMerge, StoreError> {
+        self.with_vectors(move || back::carry_back(self.backend(), merge)).await
     }
 
     async fn merge_of(&self, tenant: &TenantId, from: &UserId) -> Result<Option<SubjectMerge>, StoreError> {

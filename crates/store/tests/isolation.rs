@@ -189,9 +189,9 @@ impl Case<'_> {
             },
         };
         let known = self.model.memories.entry((scope.tenant.clone(), kind, memory.id()));
-        let merges = matches!(kind, MemoryKind::Lesson | MemoryKind::FailurePattern);
+        let merges = matches!(kind, MemoryKind::Lesson | MemoryKind::FailurePattern | MemoryKind::Fact);
         let written = self.store.upsert(&[encoded(memory, 0, &[7])]).await;
-        // A merge would carry one user's words to another.
+        // A merge, and a former version, would carry one user's words to another.
         let foreign = matches!(&known, std::collections::btree_map::Entry::Occupied(e) if e.get() != scope);
         if merges && foreign {
             assert!(matches!(written, Err(StoreError::Rejected(_))), "{written:?}");

@@ -46,7 +46,8 @@ pub(crate) struct Reevaluations {
 impl Reevaluations {
     /// Brings the job on. `attempt` counts the deliveries of this message.
     pub(crate) async fn page(&self, page: &Continued, attempt: u32) -> Result<(), Broken> {
-        let found = self.store().reevaluation(&Viewer::of_scope(&page.scope), page.id).await?;
+        let scope = self.bench.follow(&page.scope, self.clock.now()).await?;
+        let found = self.store().reevaluation(&Viewer::of_scope(&scope), page.id).await?;
         let mut job =
             found.ok_or_else(|| Broken::Final(format!("re-evaluation {} is not known", page.id)))?;
         if job.state != ReevaluationState::Running || job.page > page.page {
@@ -157,6 +158,7 @@ impl Reevaluations {
     }
 
     async fn judge_again(&self, trace: &TraceId, scope: &Scope, asked: Asked) -> Result<(), Broken> {
+        let scope = &self.bench.follow(scope, self.clock.now()).await?;
         let Some(record) = self.store().evaluation_record(&Viewer::of_scope(scope), trace).await? else {
             return Err(Broken::Final("it was not judged before".to_owned()));
         };
@@ -175,7 +177,9 @@ impl Reevaluations {
         let now = self.clock.now();
         let record = EvaluationRecord { state: EvaluationState::Judged, judge, updated_at: now, ..record };
         self.store().put_evaluation_record(&record).await?;
-        self.bench.settle(&whose).await
+        self.bench.settle(&whose).await?;
+        self.bench.follow(scope, now).await?;
+        Ok(())
     }
 
     async fn put(&self, job: &mut Reevaluation) -> Result<(), Broken> {

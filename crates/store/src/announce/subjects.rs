@@ -31,8 +31,8 @@ impl Subjects for Announced<dyn Subjects> {
         self.inner.retract(tenant, from, by, reason, now).await
     }
 
-    async fn carry_back(&self, merge: &SubjectMerge, now: Timestamp) -> Result<SubjectMerge, StoreError> {
-        self.write(both(merge), self.inner.carry_back(merge, now)).await
+    async fn carry_back(&self, merge: &SubjectMerge) -> Result<SubjectMerge, StoreError> {
+        self.write(both(merge), self.inner.carry_back(merge)).await
     }
 
     async fn merge_of(&self, tenant: &TenantId, from: &UserId) -> Result<Option<SubjectMerge>, StoreError> {

@@ -5,7 +5,7 @@
 use hindsight_codec::RecordBody;
 use hindsight_ports::{Encoded, Encoding, SparseVector, StoreError};
 use hindsight_text::bm25;
-use hindsight_types::{Fact, Memory, MemoryVersion, MergeState, Moved, SubjectMerge, Timestamp, TraceId};
+use hindsight_types::{Fact, Memory, MemoryVersion, MergeState, Moved, SubjectMerge, TraceId};
 use qdrant_client::qdrant::{Condition, PointStruct, RetrievedPoint};
 
 use super::{
@@ -18,6 +18,7 @@ use crate::{
     collection::Collection,
     field, point,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk, next_id},
+    settle,
     swap::{Change, Round, swap},
     versions,
     write::{self, POINTS, in_batches},
@@ -26,7 +27,6 @@ use crate::{
 pub(super) async fn carry_back(
     backend: &ScopedBackend,
     merge: &SubjectMerge,
-    _now: Timestamp,
 ) -> Result<SubjectMerge, StoreError> {
     let retracted = state::read(backend, merge).await?;
     let is_back = matches!(retracted.state, MergeState::Undoing | MergeState::Undone);
@@ -36,6 +36,7 @@ pub(super) async fn carry_back(
     let mut back = Back { backend, merge: &retracted, log: Log::read(backend, merge).await? };
     for _ in 0..PASSES {
         if back.pass().await? == 0 {
+            back.recount().await?;
             return match retracted.state {
                 MergeState::Undoing => state::set(backend, &retracted, MergeState::Undone).await,
                 _ => Ok(retracted),
@@ -74,6 +75,16 @@ impl Back<'_> {
             }
         }
         Ok(moved)
+    }
+
+    /// What stays with the user is counted without the lines that went.
+    async fn recount(&self) -> Result<(), StoreError> {
+        let tenant = &self.merge.scope.tenant;
+        let memories: Vec<_> = self.log.names.values().copied().collect();
+        for memories in memories.chunks(POINTS) {
+            settle::recount(self.backend, tenant, memories).await?;
+        }
+        Ok(())
     }
 
     async fn facts(&self, page: Vec<Read>) -> Result<(), StoreError> {

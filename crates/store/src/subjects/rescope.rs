@@ -74,13 +74,6 @@ impl Route {
         memory
     }
 
-    pub(super) fn fact(&self, fact: Fact) -> Option<Fact> {
-        match self.memory(Memory::Fact(fact)) {
-            Memory::Fact(fact) => Some(fact),
-            _ => None,
-        }
-    }
-
     fn user(&self, user: &mut Option<UserId>) {
         if user.as_ref() == Some(&self.from) {
             *user = Some(self.to.clone());

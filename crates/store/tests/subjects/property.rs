@@ -163,7 +163,7 @@ fn nothing_is_lost_nothing_is_doubled_nothing_crosses_users() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let world = runtime.block_on(World::new());
     let case = AtomicU64::new(0);
-    let config = ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() };
     let ops = prop::collection::vec(op(), 1..14);
     TestRunner::new(config)
         .run(&ops, |ops| {

@@ -166,7 +166,7 @@ impl<'a> Tenant<'a> {
 
     pub(crate) async fn undo(&self, from: &str, now: Timestamp) -> Result<Option<SubjectMerge>, StoreError> {
         match self.store().retract(&self.id, &user(from), "ops", "by mistake", now).await? {
-            Some(Begun::Stands(merge)) => self.store().carry_back(&merge, now).await.map(Some),
+            Some(Begun::Stands(merge)) => self.store().carry_back(&merge).await.map(Some),
             Some(Begun::InTheWay(other)) => panic!("in the way: {other:?}"),
             None => Ok(None),
         }

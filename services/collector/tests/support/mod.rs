@@ -90,7 +90,7 @@ impl House {
             queue_files: Files::OutOfReach("a test"),
         };
         let collector = Collector::new(settings, bus.clone(), store.clone(), embedder, Arc::new(SystemClock));
-        let collector = Arc::new(collector.forgetting(forgetter));
+        let collector = Arc::new(collector.forgetting(forgetter).merging(plain.clone()));
         Self { bus, store, plain, collector, stop: CancellationToken::new(), running: None, backend, dir }
     }
 

@@ -52,7 +52,7 @@ impl Memories {
             None => return Err(status::not_found(NAME, "merge", &from)),
         };
         tracing::info!(key = %caller.key, from = %begun.from, to = %begun.to, "a merge is taken back");
-        let merge = subjects.carry_back(&begun, now).await.map_err(store)?;
+        let merge = subjects.carry_back(&begun).await.map_err(store)?;
         Ok(pb::UndoMergeSubjectsResponse { merge: Some(self.told(&*subjects, &merge).await?) })
     }
 
