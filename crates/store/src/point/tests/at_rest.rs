@@ -114,6 +114,7 @@ const RUN: Golden = Golden {
         r#"ended_at=1780000060000000"#,
         r#"entities=["db-0"]"#,
         r#"environment=["docker"]"#,
+        r#"goal_key="f04274d5-a9d5-5491-b76e-c55f6bf3f48f""#,
         r#"outcome="success""#,
         r#"tenant="acme""#,
         r#"trace_id="t""#,
