@@ -114,7 +114,7 @@ impl World {
     async fn work(&self, tenant: &TenantId) -> Vec<CompactionTaskId> {
         let mut consumer = self.bus.subscribe(Queue::Compact, 1).await.unwrap();
         let mut done = Vec::new();
-        while self.bus.stats(Queue::Compact).await.unwrap().ready > 0 {
+        while self.waiting().await > 0 {
             let delivery = consumer.next().await.unwrap();
             let asked = CompactionRequested::decode(delivery.envelope.payload.as_slice()).unwrap();
             let task = compaction_task_from_proto(&delivery.envelope.tenant, asked.task.unwrap()).unwrap();
@@ -133,6 +133,12 @@ impl World {
             delivery.settle.ack().await.unwrap();
         }
         done
+    }
+
+    /// Messages that wait, or are on their way to a worker.
+    async fn waiting(&self) -> u64 {
+        let stats = self.bus.stats(Queue::Compact).await.unwrap();
+        stats.ready + stats.unsettled
     }
 
     async fn the_run(&self, tenant: &TenantId) -> CompactionRun {

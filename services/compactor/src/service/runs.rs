@@ -8,8 +8,8 @@ use hindsight_codec::{
 };
 use hindsight_ports::{PageRequest, StoreError};
 use hindsight_proto::compactor::v1::{
-    CompactionPlan, GetRunRequest, GetRunResponse, ListPoliciesRequest, ListPoliciesResponse, ListRunsRequest,
-    ListRunsResponse, PolicyStatus, RunCompactionRequest, RunCompactionResponse,
+    CompactionPlan, GetRunRequest, GetRunResponse, ListPoliciesRequest, ListPoliciesResponse,
+    ListRunsRequest, ListRunsResponse, PolicyStatus, RunCompactionRequest, RunCompactionResponse,
     compactor_service_server::CompactorService,
 };
 use hindsight_types::{
@@ -112,7 +112,8 @@ impl Runs {
 
 fn switched_off(policy: Policy) -> Status {
     let name = policy.as_str();
-    let message = format!("{name} is switched off; set compaction.{name}.enabled to true");
+    let key = name.replace('-', "_");
+    let message = format!("{name} is switched off; set compaction.{key}.enabled to true");
     let metadata = [("policy", name.to_owned())];
     status::error(NAME, Code::FailedPrecondition, "POLICY_SWITCHED_OFF", message, metadata)
 }

@@ -5,4 +5,5 @@ mod idle;
 mod letters;
 mod receipts;
 mod reembed;
+mod runs;
 mod support;

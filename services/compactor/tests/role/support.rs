@@ -99,6 +99,11 @@ impl House {
     }
 
     pub(crate) fn compactor(&self) -> Arc<Compactor> {
+        Arc::new(self.bare())
+    }
+
+    /// Before anything is added to it.
+    pub(crate) fn bare(&self) -> Compactor {
         let (soon, kept) = (Duration::from_millis(20), Duration::from_secs(1_000));
         let settings = CompactorSettings {
             idle_after: Duration::from_secs(100),
@@ -106,14 +111,14 @@ impl House {
             receipts_kept: kept,
             expire_every: soon,
         };
-        Arc::new(Compactor::new(
+        Compactor::new(
             settings,
             self.bus.clone(),
             self.store.clone(),
             self.vectors.clone(),
             self.embedder.clone(),
             self.clock.clone(),
-        ))
+        )
     }
 
     /// As after a restart with another embedder.
@@ -127,13 +132,7 @@ impl House {
     pub(crate) fn client(&self) -> Client {
         let mut routes = RoutesBuilder::default();
         self.compactor().register(&mut routes);
-        let keyring = KEYS.iter().map(|(key, tenant, permission)| Key {
-            name: (*key).to_owned(),
-            hash: KeyHash::of(key),
-            tenant: TenantId::new(*tenant).unwrap(),
-            permissions: [*permission].into_iter().collect(),
-        });
-        let edge = EdgeLayer::new(Keyring::new(keyring.collect())).layer(routes.routes());
+        let edge = EdgeLayer::new(Keyring::new(keys())).layer(routes.routes());
         OperationsServiceClient::new(edge)
     }
 
@@ -148,6 +147,16 @@ const KEYS: [(&str, &str, Permission); 3] = [
     ("acme-reader", "acme", Permission::Read),
     ("rival-admin", "rival", Permission::Admin),
 ];
+
+pub(crate) fn keys() -> Vec<Key> {
+    let key = |(key, tenant, permission): &(&str, &str, Permission)| Key {
+        name: (*key).to_owned(),
+        hash: KeyHash::of(key),
+        tenant: TenantId::new(*tenant).unwrap(),
+        permissions: [*permission].into_iter().collect(),
+    };
+    KEYS.iter().map(key).collect()
+}
 
 /// A request under a key.
 pub(crate) fn with_key<T>(key: &str, message: T) -> tonic::Request<T> {
