@@ -180,7 +180,7 @@ async fn a_lesson_is_corrected_by_a_person() {
     request.memory = Some(common::Memory { kind: Some(Kind::Lesson(new)) });
     let answer = client.update_memory(request).await.unwrap().into_inner();
     let Some(Kind::Lesson(changed)) = answer.memory.and_then(|m| m.kind) else { panic!() };
-    assert_eq!((changed.advice, changed.stage()), (advice, common::Stage::Active));
+    assert_eq!((changed.stage(), changed.advice), (common::Stage::Active, advice));
 }
 
 #[tokio::test]
