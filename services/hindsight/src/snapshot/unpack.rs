@@ -36,11 +36,13 @@ fn check_empty(dir: &Path) -> Result<(), Failure> {
     match fs::read_dir(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Failure::new(code::IO, format!("{}: {e}", dir.display()))),
-        Ok(mut found) if found.next().is_none() => Ok(()),
-        Ok(_) => {
-            let problem = format!("{}: is not empty; name an empty directory with --data-dir", dir.display());
-            Err(Failure::new(code::USAGE, problem))
-        }
+        Ok(mut found) => match found.next() {
+            None => Ok(()),
+            Some(_) => {
+                let problem = format!("{}: is not empty; name an empty directory with --data-dir", dir.display());
+                Err(Failure::new(code::USAGE, problem))
+            }
+        },
     }
 }
 
@@ -114,7 +116,6 @@ fn copy(mut entry: impl Read, expected: &Entry, to: &Path) -> io::Result<()> {
     }
     output.sync_all()
 }
-
 
 /// Makes the names in a folder durable, where the system can.
 fn sync_folder(folder: Option<&Path>) -> io::Result<()> {
