@@ -80,13 +80,18 @@ impl Forget for Store {
         if batch.is_empty() {
             return Ok(());
         }
+        // Whoever was quicker has done it, and what is there by now may have been learned anew.
+        let tenant = &forgetting.scope.tenant;
+        let known = self.forgetting(tenant, forgetting.id).await?;
+        if known.is_none_or(|known| known.revision != forgetting.revision) {
+            return Ok(());
+        }
         let collection = collection(&batch.collection)?;
         self.backend().delete(collection, &batch.points).await?;
         let recounted: Vec<_> = batch.recounted.iter().copied().collect();
         if recounted.is_empty() {
             return Ok(());
         }
-        let tenant = &forgetting.scope.tenant;
         self.with_vectors(|| settle::recount(self.backend(), tenant, &recounted)).await
     }
 
@@ -97,7 +102,8 @@ impl Forget for Store {
             *next.removed.entry(done.collection).or_default() += done.points.len() as u64;
             next.rederived += done.rederived.len() as u64;
         }
-        match Target::of(self.backend(), forgetting).await?.next().await? {
+        let target = Target::of(self.backend(), forgetting).await?;
+        match target.next().await? {
             Some(found) => {
                 let mut probes = Probes::from_fingerprints(std::mem::take(&mut next.probes));
                 found.texts.iter().for_each(|text| probes.add(text));
@@ -105,8 +111,15 @@ impl Forget for Store {
                 next.batch = found.batch;
             }
             None => {
-                next.state = ForgettingState::Vacuuming;
-                next.erased_at = Some(now);
+                // Once: what others say in the same words is learned anew in the same words.
+                let told = match next.erased_at.replace(now) {
+                    None => target.told(&Probes::from_fingerprints(next.probes.iter().copied())).await?,
+                    Some(_) => None,
+                };
+                match told {
+                    Some(found) => next.batch = found.batch,
+                    None => next.state = ForgettingState::Vacuuming,
+                }
             }
         }
         next.updated_at = now;

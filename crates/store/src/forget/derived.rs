@@ -1,6 +1,6 @@
 //! What was learned from runs that are forgotten: gone with them, or learned anew from what is left of its sources.
 
-use hindsight_ports::StoreError;
+use hindsight_ports::{Probes, StoreError};
 use hindsight_types::{Memory, Rederivation, TraceId};
 use qdrant_client::qdrant::Condition;
 
@@ -13,6 +13,7 @@ use super::{
 use crate::{
     collection::Collection,
     field,
+    merge::SOURCES,
     scoped::{ScopedFilter, Show, Walk, next_id},
 };
 
@@ -29,7 +30,42 @@ pub(super) fn sources(memory: &Memory) -> &[TraceId] {
     }
 }
 
+/// Most memories that are looked through once more.
+const TOLD: usize = 256;
+
 impl Target<'_> {
+    /// Memories of so many runs that they do not name all, in which something of the subject is told: their words may
+    /// be those of a run that they do not name.
+    pub(super) async fn told(&self, probes: &Probes) -> Result<Option<Found>, StoreError> {
+        let mut found = Found::default();
+        for collection in [Collection::Lessons, Collection::FailurePatterns] {
+            let mut from = None;
+            loop {
+                let filter = ScopedFilter::whole(self.tenant).and_not(Condition::is_empty(field::SOURCES));
+                let walk = Walk::ById(from);
+                let page = self.backend.scroll(collection, filter, walk, BATCH, Show::Record).await?;
+                for point in &page.points {
+                    let Some(memory) = texts::memory(point) else { continue };
+                    let bytes = texts::bytes(point).unwrap_or_default();
+                    let tells = sources(&memory).len() >= SOURCES
+                        && !probes.scan(bytes.as_slice()).unwrap_or_default().1.is_empty();
+                    if tells {
+                        found.batch.rederived.push(rederivation(&memory, sources(&memory).to_vec()));
+                        add(&mut found, collection, point)?;
+                    }
+                }
+                from = next_id(page.next)?;
+                if from.is_none() || found.batch.points.len() >= TOLD {
+                    break;
+                }
+            }
+            if !found.batch.is_empty() {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
     /// The next of these memories that have a source that is `gone`.
     pub(super) async fn derived(
         &self,
@@ -53,12 +89,7 @@ impl Target<'_> {
                     orphans.push(memory.id());
                 } else {
                     others.push(memory.id());
-                    found.batch.rederived.push(Rederivation {
-                        kind: memory.kind(),
-                        memory: memory.id(),
-                        visibility: memory.scope().visibility.clone(),
-                        runs: left,
-                    });
+                    found.batch.rederived.push(rederivation(&memory, left));
                 }
                 add(&mut found, collection, point)?;
             }
@@ -75,5 +106,14 @@ impl Target<'_> {
             }
         }
         Ok((!found.batch.is_empty()).then_some(found))
+    }
+}
+
+fn rederivation(memory: &Memory, runs: Vec<TraceId>) -> Rederivation {
+    Rederivation {
+        kind: memory.kind(),
+        memory: memory.id(),
+        visibility: memory.scope().visibility.clone(),
+        runs,
     }
 }

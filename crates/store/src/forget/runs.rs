@@ -89,24 +89,28 @@ impl Runs<'_> {
     pub(super) async fn since(&self) -> Result<BTreeSet<TraceId>, StoreError> {
         let filter = ScopedFilter::whole(self.tenant).and(self.theirs());
         let late = filter.clone().and(after(field::RECORDED_AT, self.at));
-        let found = self.scroll(Collection::Events, late, SPARED).await?;
-        let late: BTreeSet<TraceId> = found.iter().map(trace).collect::<Result<_, _>>()?;
+        let late = self.traces(late).await?;
         if late.is_empty() {
             return Ok(late);
         }
         let early = filter.and(keywords(field::TRACE_ID, &late)).and_not(after(field::RECORDED_AT, self.at));
-        let (mut spared, mut from) = (late, None);
+        let early = self.traces(early).await?;
+        Ok(late.difference(&early).cloned().collect())
+    }
+
+    /// The runs of these events.
+    async fn traces(&self, filter: ScopedFilter) -> Result<BTreeSet<TraceId>, StoreError> {
+        let (mut traces, mut from) = (BTreeSet::new(), None);
         loop {
-            let found = self
-                .backend
-                .scroll(Collection::Events, early.clone(), Walk::ById(from), PAGE, Show::Record)
-                .await?;
+            let walk = Walk::ById(from);
+            let found =
+                self.backend.scroll(Collection::Events, filter.clone(), walk, PAGE, Show::Record).await?;
             for point in &found.points {
-                spared.remove(&trace(point)?);
+                traces.insert(trace(point)?);
             }
             from = next_id(found.next)?;
-            if from.is_none() {
-                return Ok(spared);
+            if from.is_none() || traces.len() >= SPARED {
+                return Ok(traces);
             }
         }
     }
@@ -187,15 +191,6 @@ impl Runs<'_> {
                 return Ok(runs);
             }
         }
-    }
-
-    async fn scroll(
-        &self,
-        collection: Collection,
-        filter: ScopedFilter,
-        limit: usize,
-    ) -> Result<Vec<RetrievedPoint>, StoreError> {
-        Ok(self.backend.scroll(collection, filter, Walk::ById(None), limit, Show::Record).await?.points)
     }
 }
 

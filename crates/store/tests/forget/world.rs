@@ -17,9 +17,13 @@ use hindsight_types::{
 /// The subject was forgotten then; everything in the world was recorded before.
 pub const FORGOTTEN_AT: i64 = 10_000;
 
-/// What a user alone says.
+/// What a user alone says, in words that have nothing in common with those of others.
 pub fn secret(name: &str) -> String {
-    format!("{name} hides the blue key behind panel {}-7741", name.len())
+    let words = match name {
+        "ann" => "quartz fjords vex nymphs at dusk, 7741",
+        _ => "jackdaws love my big sphinx, 潮汐 5520",
+    };
+    words.to_owned()
 }
 
 pub struct World {
