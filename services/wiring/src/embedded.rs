@@ -1,8 +1,9 @@
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use hindsight_api::{DEFAULT_TENANT, EdgeLayer, Keyring};
 use hindsight_client::Client;
 use hindsight_config::Config;
+use hindsight_ports::{Bus, BusError, Clock, Queue, SystemClock};
 use hindsight_runtime::{Exit, Running};
 use hindsight_types::TenantId;
 use secrecy::SecretString;
@@ -17,6 +18,7 @@ use crate::{
 /// All roles at work in this process on a data directory, with a client of them. Holds the directory.
 pub struct Embedded {
     pub client: Client,
+    bus: Arc<dyn Bus>,
     running: Running,
     engine: Engine,
     _dir: DataDir,
@@ -32,6 +34,16 @@ impl Embedded {
     /// Runs all roles for one command. Whoever can read the directory owns what is in it, so a key is asked
     /// for only to say which tenant is meant.
     pub async fn start(config: &Config, dir: DataDir, key: Option<&SecretString>) -> Result<Self, Failure> {
+        Self::start_at(config, dir, key, Arc::new(SystemClock)).await
+    }
+
+    /// As [`Self::start`], with the roles in another time than that of the system.
+    pub async fn start_at(
+        config: &Config,
+        dir: DataDir,
+        key: Option<&SecretString>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Failure> {
         if !is_embedded(config) {
             let message = "the configuration names a cluster; name one of its servers with --server";
             return Err(Failure::new(code::USAGE, message));
@@ -42,7 +54,8 @@ impl Embedded {
         };
         let edge = EdgeLayer::new(keyring.map_err(|e| Failure::new(code::CONFIG, e))?);
         let embedder = models::embedder(&config.embedder).await?;
-        let parts = Parts::open(config, dir.path(), embedder).await?;
+        let mut parts = Parts::open(config, dir.path(), embedder).await?;
+        parts.clock = clock;
         if let Some(reranker) = &parts.reranker
             && let Err(error) = reranker.load().await
         {
@@ -54,7 +67,19 @@ impl Embedded {
             .await
             .map_err(|e| Failure::new(code::INTERNAL, e))?;
         let client = Client::local(running.routes(), key)?;
-        Ok(Self { client, running, engine: parts.engine.clone(), _dir: dir })
+        Ok(Self { client, bus: parts.bus.clone(), running, engine: parts.engine.clone(), _dir: dir })
+    }
+
+    /// Messages that are still to be handled, and messages that were set aside.
+    pub async fn messages(&self) -> Result<(u64, u64), BusError> {
+        let (mut open, mut dead) = (0, 0);
+        // In the order of the work: what leaves the first queue has entered the second before.
+        for queue in Queue::ALL {
+            let stats = self.bus.stats(queue).await?;
+            open += stats.ready + stats.delayed + stats.unsettled;
+            dead += stats.dead;
+        }
+        Ok((open, dead))
     }
 
     pub async fn stop(self) {

@@ -3,10 +3,12 @@
 
 mod baseline;
 mod cache;
+mod clock;
 mod data;
 mod embed;
 mod fault;
 mod judge;
+mod learn;
 mod load;
 mod memories;
 mod process;
@@ -14,8 +16,12 @@ mod recall;
 mod report;
 mod runs;
 mod scale;
+mod simulated;
+mod submit;
 mod system;
+mod world;
 mod write;
+mod year;
 
 use clap::{Parser, Subcommand};
 
@@ -39,12 +45,16 @@ enum Command {
     Embed(embed::Args),
     /// The slice judge alone: runs per second, growth with the steps, memory of a large run.
     Judge(judge::Args),
+    /// Does memory help? One agent, the same tasks, four memories, in a simulated world.
+    Learn(learn::Args),
     /// Recall at a number of memories: latency beside the bare engine, cold and warm, and throughput.
     Recall(load::Args),
     /// Recording, judging and recalling by the real roles in this process.
     Run(runs::Args),
     /// Judging by one, two and four evaluator processes with a judge that takes 200 ms.
     Scale(scale::Args),
+    /// A year of work in compressed time, with upkeep every night.
+    Year(year::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -55,9 +65,11 @@ fn main() -> anyhow::Result<()> {
         Command::Cache(args) => runtime.block_on(cache::run(&args, &mut report))?,
         Command::Embed(args) => runtime.block_on(embed::run(&args, &mut report))?,
         Command::Judge(args) => judge::run(&args, &mut report)?,
+        Command::Learn(args) => return runtime.block_on(learn::run(&args, cli.json)),
         Command::Recall(args) => runtime.block_on(load::run(&args, &mut report))?,
         Command::Run(args) => runtime.block_on(runs::run(&args, &mut report))?,
         Command::Scale(args) => runtime.block_on(scale::run(&args, &mut report))?,
+        Command::Year(args) => runtime.block_on(year::run(&args, &mut report))?,
     }
     report.print(cli.json)
 }

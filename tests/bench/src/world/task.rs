@@ -40,11 +40,6 @@ impl Fault {
         self.practice().fixes[remedy[usize::from(drifted)]]
     }
 
-    /// Whether the drift gives it another fix.
-    pub(crate) fn drifts(self) -> bool {
-        self.fix(false) != self.fix(true)
-    }
-
     fn all() -> Vec<Self> {
         let of =
             |symptom| (0..3).flat_map(move |cause| Place::ALL.map(|place| Self { symptom, cause, place }));
@@ -74,6 +69,12 @@ pub(crate) struct Story {
     pub(crate) tasks: Vec<Task>,
     /// Somebody else's run that claims a ruinous fix, submitted before the task of the same index.
     pub(crate) poison: Task,
+}
+
+impl Story {
+    pub(crate) fn begins_at(&self) -> Timestamp {
+        self.tasks.first().map_or(self.poison.at, |task| task.at)
+    }
 }
 
 /// Tells the story of a seed: `count` tasks, the poisoned run after a quarter of them, the drift after half.

@@ -1,0 +1,103 @@
+//! The memories that are compared, behind one interface.
+
+use std::path::Path;
+
+use hindsight_types::Timestamp;
+
+use super::product::Product;
+use crate::submit::Proof;
+use crate::world::{
+    advice::{self, Advice},
+    agent::Run,
+    logs::{Logs, log_of},
+    task::Task,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Kind {
+    /// Every task is the first one.
+    None,
+    /// The three logs of former runs whose words fit best (BM25).
+    Logs,
+    /// Hindsight, with every lesson served as soon as it is learned.
+    Ungated,
+    Hindsight,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 4] = [Self::None, Self::Logs, Self::Ungated, Self::Hindsight];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "no memory",
+            Self::Logs => "raw logs",
+            Self::Ungated => "Hindsight, no gates",
+            Self::Hindsight => "Hindsight",
+        }
+    }
+}
+
+/// What an agent gets before it begins.
+#[derive(Debug, Default)]
+pub(crate) struct Recalled {
+    pub(crate) advice: Vec<Advice>,
+    pub(crate) receipt: Option<String>,
+}
+
+pub(crate) enum Memory {
+    None,
+    Logs(Logs),
+    Product(Box<Product>),
+}
+
+impl Memory {
+    pub(crate) async fn open(kind: Kind, dir: Option<&Path>, now: Timestamp) -> anyhow::Result<Self> {
+        Ok(match kind {
+            Kind::None => Self::None,
+            Kind::Logs => Self::Logs(Logs::default()),
+            Kind::Ungated => Self::Product(Box::new(Product::open(dir, now, false).await?)),
+            Kind::Hindsight => Self::Product(Box::new(Product::open(dir, now, true).await?)),
+        })
+    }
+
+    /// Asks with the words of the report, in the environment of the task.
+    pub(crate) async fn recall(&self, task: &Task) -> anyhow::Result<Recalled> {
+        let (practice, place) = (task.fault.practice(), task.fault.place.tag());
+        match self {
+            Self::None => Ok(Recalled::default()),
+            Self::Logs(logs) => {
+                let found = logs.search(&format!("{} {place}", task.report));
+                let advice = found.iter().map(|log| advice::of_log(log, practice, place)).collect();
+                Ok(Recalled { advice, receipt: None })
+            }
+            Self::Product(product) => {
+                let (block, receipt) = product.recall(task).await?;
+                Ok(Recalled { advice: advice::of_block(&block, practice), receipt: Some(receipt) })
+            }
+        }
+    }
+
+    /// Keeps a run, and returns when the next recall can find it.
+    pub(crate) async fn keep(
+        &mut self,
+        task: &Task,
+        run: &Run,
+        receipt: Option<String>,
+        proof: Proof,
+    ) -> anyhow::Result<()> {
+        match self {
+            Self::None => Ok(()),
+            Self::Logs(logs) => {
+                logs.add(log_of(task, run));
+                Ok(())
+            }
+            Self::Product(product) => product.keep(task, run, receipt, proof).await,
+        }
+    }
+
+    pub(crate) async fn close(self) {
+        if let Self::Product(product) = self {
+            product.close().await;
+        }
+    }
+}
