@@ -6,15 +6,7 @@ use hindsight_text::entity_key;
 use hindsight_types::{Memory, MemoryId, MemoryKind, Receipt, RecordBody, Viewer};
 use qdrant_client::qdrant::Condition;
 
-use crate::{
-    Store,
-    collection::Collection,
-    field,
-    fields::micros,
-    page,
-    scoped::ScopedFilter,
-    stored,
-};
+use crate::{Store, collection::Collection, field, fields::micros, page, scoped::ScopedFilter, stored};
 
 /// A condition on one payload field, by what a caller calls it.
 struct Wanted {
@@ -46,15 +38,24 @@ impl Value {
 
 /// What a selection asks for. A run is told apart by where the kind names it.
 fn wanted(kind: MemoryKind, selection: &Selection) -> Vec<Wanted> {
-    let Selection { stage, outcome, task_type, environment, entity, status, fact_type, session, action_name, .. } =
-        selection;
+    let Selection {
+        stage,
+        outcome,
+        task_type,
+        environment,
+        entity,
+        status,
+        fact_type,
+        session,
+        action_name,
+        ..
+    } = selection;
     let run = match kind {
         MemoryKind::Lesson | MemoryKind::FailurePattern => field::SOURCES,
         MemoryKind::Experience | MemoryKind::Step | MemoryKind::Fact => field::TRACE_ID,
     };
-    let text = |name, field, text: Option<String>| {
-        text.map(|text| Wanted { name, field, value: Value::Text(text) })
-    };
+    let text =
+        |name, field, text: Option<String>| text.map(|text| Wanted { name, field, value: Value::Text(text) });
     let asked = [
         text("stage", field::STAGE, stage.map(|s| stored::stage(s).to_owned())),
         text("outcome", field::OUTCOME, outcome.map(|o| stored::outcome(o).to_owned())),
@@ -119,12 +120,16 @@ impl Browse for Store {
             Some(id) => all.and(Condition::matches(field::INJECTED, id.to_string())),
             None => all,
         };
-        let found = page::selected(self.backend(), viewer, Collection::Receipts, &which, page, narrow).await?;
+        let found =
+            page::selected(self.backend(), viewer, Collection::Receipts, &which, page, narrow).await?;
         // What was said of receipts stands beside them.
         let receipt = |body| match body {
             RecordBody::Receipt(receipt) => Some(receipt),
             _ => None,
         };
-        Ok(Page { items: found.items.into_iter().filter_map(receipt).collect(), next_token: found.next_token })
+        Ok(Page {
+            items: found.items.into_iter().filter_map(receipt).collect(),
+            next_token: found.next_token,
+        })
     }
 }

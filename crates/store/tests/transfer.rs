@@ -7,17 +7,20 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use common::scratch;
 use hindsight_ports::{
-    Browse, Encoded, Encoding, Forget, Leaving, MemoryStore, PageRequest, Restored, Selection, StoreError, Transfer,
+    Browse, Encoded, Encoding, Forget, Leaving, MemoryStore, PageRequest, Restored, Selection, StoreError,
+    Transfer,
     testkit::samples::{
-        completed, dense, embedder, encoded, evaluation_record, evidence, experience, fact, failure_pattern, lesson,
-        private, receipt, shared, sparse, started, step_event, step_memory, tenant, time, trace, user,
+        completed, dense, embedder, encoded, evaluation_record, evidence, experience, fact, failure_pattern,
+        lesson, private, receipt, shared, sparse, started, step_event, step_memory, tenant, time, trace,
+        user,
     },
 };
 use hindsight_store::{Store, StoreOptions};
 use hindsight_store_edge::{EdgeBackend, EdgeOptions};
 use hindsight_types::{
     EvaluationState, Fact, FactStatus, Feedback, FeedbackVerdict, Forgotten, Memory, MemoryKind, OpenTask,
-    OutcomeStatus, RecalledItem, Receipt, RecordBody, Scope, ScoreFactors, SimilarityParts, Stage, Subject, TenantId, Verdict, Viewer,
+    OutcomeStatus, RecalledItem, Receipt, RecordBody, Scope, ScoreFactors, SimilarityParts, Stage, Subject,
+    TenantId, Verdict, Viewer,
 };
 use tempfile::TempDir;
 
@@ -43,7 +46,10 @@ async fn fill(store: &Store, tenant: &TenantId) {
     events.extend((0..5).map(|index| step_event(&all, &t, index)));
     events.push(started(&own, &trace("private")));
     store.append_events(&events).await.unwrap();
-    store.mark_open(&[OpenTask { trace_id: trace("private"), scope: own.clone(), touched_at: time(1) }]).await.unwrap();
+    store
+        .mark_open(&[OpenTask { trace_id: trace("private"), scope: own.clone(), touched_at: time(1) }])
+        .await
+        .unwrap();
     store.put_evaluation_record(&evaluation_record(&all, &t, EvaluationState::Judged, 3)).await.unwrap();
     let run = experience(&all, &t, 10);
     let advice = lesson(&all, "k", &["t"], 10);
@@ -56,7 +62,8 @@ async fn fill(store: &Store, tenant: &TenantId) {
     ];
     memories.extend((0..4).map(|n| encoded(Memory::Fact(fact(tenant, "ann", &n.to_string(), n)), 1, &[5])));
     store.upsert(&memories).await.unwrap();
-    let leaving = [Leaving { id: step_memory(&all, &t, 1, "old").id(), why: "old".to_owned(), instead: None }];
+    let leaving =
+        [Leaving { id: step_memory(&all, &t, 1, "old").id(), why: "old".to_owned(), instead: None }];
     assert_eq!(Archive::archive(store, tenant, MemoryKind::Step, &leaving, time(20)).await.unwrap().len(), 1);
     let former = Memory::Fact(fact(tenant, "ann", "0", 0));
     let mut next = fact(tenant, "ann", "0", 0);
@@ -100,7 +107,10 @@ async fn fill(store: &Store, tenant: &TenantId) {
         }])
         .await
         .unwrap();
-    store.append_evidence(&[evidence(&all, advice.id, &trace("later"), Verdict::Supported, 11)]).await.unwrap();
+    store
+        .append_evidence(&[evidence(&all, advice.id, &trace("later"), Verdict::Supported, 11)])
+        .await
+        .unwrap();
     let review = hindsight_types::Review {
         id: hindsight_types::ReviewId::of_request(tenant, "r"),
         memory_id: advice.id,
@@ -111,10 +121,7 @@ async fn fill(store: &Store, tenant: &TenantId) {
         at: time(12),
     };
     store.review(&review).await.unwrap();
-    store
-        .entomb(&Forgotten { scope: all, subject: Subject::User(user("gone")), at: time(2) })
-        .await
-        .unwrap();
+    store.entomb(&Forgotten { scope: all, subject: Subject::User(user("gone")), at: time(2) }).await.unwrap();
 }
 
 /// Everything of a tenant, by what it is, in pages of this size.
@@ -170,9 +177,21 @@ async fn a_tenant_goes_whole_from_one_store_into_another() {
         assert_eq!(record.scope().tenant, acme);
     }
     let expected = [
-        ("archived", 1), ("evaluation", 1), ("event", 8), ("evidence", 1), ("experience", 1), ("fact", 4),
-        ("failure_pattern", 1), ("feedback", 1), ("lesson", 1), ("open task", 1), ("receipt", 1), ("review", 1),
-        ("step", 1), ("tombstone", 1), ("version", 1),
+        ("archived", 1),
+        ("evaluation", 1),
+        ("event", 8),
+        ("evidence", 1),
+        ("experience", 1),
+        ("fact", 4),
+        ("failure_pattern", 1),
+        ("feedback", 1),
+        ("lesson", 1),
+        ("open task", 1),
+        ("receipt", 1),
+        ("review", 1),
+        ("step", 1),
+        ("tombstone", 1),
+        ("version", 1),
     ];
     assert_eq!(counts, BTreeMap::from(expected));
     assert_eq!(sorted(exported(&here.store, &acme, 0).await), sorted(records.clone()), "whatever the page");
@@ -200,7 +219,8 @@ async fn what_is_there_is_not_put_back_to_an_earlier_state() {
     fill(&opened.store, &acme).await;
     let before = exported(&opened.store, &acme, 0).await;
     let scope = shared(&acme);
-    let judged_since = evaluation_record(&scope, &trace("t"), EvaluationState::Failed { reason: "again".to_owned() }, 40);
+    let judged_since =
+        evaluation_record(&scope, &trace("t"), EvaluationState::Failed { reason: "again".to_owned() }, 40);
     opened.store.put_evaluation_record(&judged_since).await.unwrap();
     let mut newer = fact(&acme, "ann", "1", 1);
     newer.retained_at = time(50);
@@ -227,8 +247,11 @@ async fn lists_are_narrowed_and_their_tokens_with_them() {
         lesson.stage = stage;
         encoded(Memory::Lesson(lesson), 0, &[1])
     };
-    let lessons =
-        [of_stage("a", Stage::Active, 1), of_stage("b", Stage::Candidate, 2), of_stage("c", Stage::Active, 3)];
+    let lessons = [
+        of_stage("a", Stage::Active, 1),
+        of_stage("b", Stage::Candidate, 2),
+        of_stage("c", Stage::Active, 3),
+    ];
     store.upsert(&lessons).await.unwrap();
     let mut facts: Vec<Fact> = (0..3).map(|n| fact(&acme, "ann", &n.to_string(), n)).collect();
     facts[1].entities = vec!["Bluebird Café".to_owned()];
@@ -237,15 +260,16 @@ async fn lists_are_narrowed_and_their_tokens_with_them() {
     store.upsert(&facts).await.unwrap();
 
     let viewer = Viewer::of_scope(&private(&acme, "ann"));
-    let list = async |kind, selection: Selection, page: PageRequest| -> Result<(Vec<i64>, String), StoreError> {
-        let page = store.select(&viewer, kind, &selection, &page).await?;
-        let at = |m: &Memory| match m {
-            Memory::Fact(m) => m.occurred_at.as_second(),
-            Memory::Lesson(m) => m.created_at.as_second(),
-            _ => panic!("neither a fact nor a lesson"),
+    let list =
+        async |kind, selection: Selection, page: PageRequest| -> Result<(Vec<i64>, String), StoreError> {
+            let page = store.select(&viewer, kind, &selection, &page).await?;
+            let at = |m: &Memory| match m {
+                Memory::Fact(m) => m.occurred_at.as_second(),
+                Memory::Lesson(m) => m.created_at.as_second(),
+                _ => panic!("neither a fact nor a lesson"),
+            };
+            Ok((page.items.iter().map(at).collect(), page.next_token))
         };
-        Ok((page.items.iter().map(at).collect(), page.next_token))
-    };
     let from_start = |seconds: &[i64]| seconds.iter().map(|s| time(*s).as_second()).collect::<Vec<_>>();
     let whole = PageRequest::default();
     let active = Selection { stage: Some(Stage::Active), ..Selection::default() };

@@ -4,8 +4,9 @@ use clap::{Args, Parser, Subcommand};
 use secrecy::SecretString;
 
 use crate::commands::{
-    archive, compact, config, demo, dlq, doctor, evaluate, explain, export, failures, feedback, forget, import, import_memories, key,
-    lessons,    memories, recall, reembed, reevaluate, restore, retain, serve, show, snapshot, stats, subjects,
+    archive, compact, config, demo, dlq, doctor, evaluate, explain, export, failures, feedback, forget,
+    import, import_memories, key, lessons, memories, recall, reembed, reevaluate, restore, retain, serve,
+    show, snapshot, stats, subjects,
 };
 
 /// Experience memory for AI agents: judges what agents did and brings the right memories back.
@@ -61,7 +62,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Dlq(dlq::Command),
     /// List what is remembered, or show where one memory comes from.
-    Memories(memories::Args),
+    Memories(Box<memories::Args>),
     /// Upkeep: apply policies, show what that would do, what was done, and how they are set.
     Compact(compact::Args),
     /// What left the search: list it, or bring a memory back.

@@ -45,7 +45,7 @@ pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
         Command::Reevaluate(args) => context.block_on(reevaluate::run(args, &context)),
         Command::Reembed(args) => context.block_on(reembed::run(args, &context)),
         Command::Failures(args) => context.block_on(failures::run(args, &context)),
-        Command::Memories(args) => context.block_on(memories::run(args, &context)),
+        Command::Memories(args) => context.block_on(memories::run(*args, &context)),
         Command::Subjects(command) => context.block_on(subjects::run(command, &context)),
         Command::Compact(args) => context.block_on(compact::run(args, &context)),
         Command::Archive(command) => context.block_on(archive::run(command, &context)),

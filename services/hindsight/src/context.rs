@@ -73,7 +73,9 @@ impl Context {
     pub(crate) fn target(&self) -> String {
         match (&self.global.server, &self.global.data_dir) {
             (Some(server), _) => server.clone(),
-            (None, Some(dir)) => std::path::absolute(dir).unwrap_or_else(|_| dir.clone()).display().to_string(),
+            (None, Some(dir)) => {
+                std::path::absolute(dir).unwrap_or_else(|_| dir.clone()).display().to_string()
+            }
             (None, None) => "the configured data directory".to_owned(),
         }
     }

@@ -98,7 +98,9 @@ impl<R: BufRead> Lines<R> {
             return Ok(Some(Err(broken("it breaks off"))));
         }
         let Some(object) = std::str::from_utf8(&bytes).ok().and_then(|line| self.seal.open(line)) else {
-            return Ok(Some(Err(broken("it is not as it was written: its sum does not fit it and the lines before it"))));
+            return Ok(Some(Err(broken(
+                "it is not as it was written: its sum does not fit it and the lines before it",
+            ))));
         };
         let line = match json::to_message::<ExportLine>(MESSAGE, &object) {
             Ok(ExportLine { line: Some(line), .. }) => line,

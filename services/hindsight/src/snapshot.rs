@@ -60,11 +60,15 @@ impl Manifest {
     fn check(&self) -> Result<(), Failure> {
         if self.format != FORMAT || self.version != VERSION {
             let Self { format, version, hindsight, .. } = self;
-            let problem = format!("is `{format}` {version}, made by hindsight {hindsight}; restore it with that version");
+            let problem = format!(
+                "is `{format}` {version}, made by hindsight {hindsight}; restore it with that version"
+            );
             return Err(Failure::new(code::DATA, problem));
         }
         match self.files.iter().find(|file| !is_below(&file.path)) {
-            Some(file) => Err(Failure::new(code::DATA, format!("`{}` is not below the data directory", file.path))),
+            Some(file) => {
+                Err(Failure::new(code::DATA, format!("`{}` is not below the data directory", file.path)))
+            }
             None => Ok(()),
         }
     }

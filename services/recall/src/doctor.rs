@@ -121,7 +121,7 @@ impl Doctor {
     pub(crate) async fn memory(&self, id: MemoryId) -> Result<Option<Found>, StoreError> {
         let looks = MemoryKind::ALL.map(|kind| self.store.get(&self.viewer, kind, id));
         if let Some(memory) = futures::future::try_join_all(looks).await?.into_iter().flatten().next() {
-            return Ok(Some(Found::There(memory)));
+            return Ok(Some(Found::There(Box::new(memory))));
         }
         let archived = self.archive.archived(&self.viewer, id).await?;
         Ok(archived.filter(|a| a.restored_at.is_none()).map(|a| Found::Archived(Box::new(a))))
@@ -149,7 +149,11 @@ impl Doctor {
             let _ = chain.broken(
                 stage,
                 "FORGOTTEN",
-                format!("{} was forgotten at {}: what was recorded until then is gone", subject.in_words(), date(*at)),
+                format!(
+                    "{} was forgotten at {}: what was recorded until then is gone",
+                    subject.in_words(),
+                    date(*at)
+                ),
                 "nothing brings it back; what is recorded from then on is kept",
             );
             return Ok(about);
@@ -167,7 +171,7 @@ impl Doctor {
 
 /// A memory, and where.
 pub(crate) enum Found {
-    There(Memory),
+    There(Box<Memory>),
     Archived(Box<hindsight_types::Archived>),
 }
 

@@ -42,7 +42,11 @@ impl Recall {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let memories = cache::Memories::stored(store.clone());
-        Self { engine: Arc::new(Engine::new(settings, store, memories, embedder, clock)), bus: None, care: Care::default() }
+        Self {
+            engine: Arc::new(Engine::new(settings, store, memories, embedder, clock)),
+            bus: None,
+            care: Care::default(),
+        }
     }
 
     /// Keeps what is asked for again and again, as true as `bus` tells of changes.
@@ -56,7 +60,8 @@ impl Recall {
     ) -> Self {
         let memories = cache::Memories::kept(caches, store.clone());
         let embedder = RememberingEmbedder::over(embedder, caches.embeddings_bytes);
-        let engine = Engine { bus: Some(bus.clone()), ..Engine::new(settings, store, memories, embedder, clock) };
+        let engine =
+            Engine { bus: Some(bus.clone()), ..Engine::new(settings, store, memories, embedder, clock) };
         Self { engine: Arc::new(engine), bus: Some(bus), care: Care::default() }
     }
 

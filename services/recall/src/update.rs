@@ -53,7 +53,9 @@ impl Update {
             Some(Kind::Fact(f)) => Self::Fact(fields(paths, &mut wrong, |path| fact_field(&f, path))),
             Some(Kind::Lesson(l)) => Self::Lesson(fields(paths, &mut wrong, |path| lesson_field(&l, path))),
             Some(_) => return Err(Invalid::new("memory", "only facts and lessons are changed by hand")),
-            None => return Err(Invalid::new("memory", "is required: a fact or a lesson with the new values")),
+            None => {
+                return Err(Invalid::new("memory", "is required: a fact or a lesson with the new values"));
+            }
         };
         Invalid::check(wrong)?;
         Ok(update)

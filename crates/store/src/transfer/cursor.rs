@@ -47,7 +47,9 @@ impl Cursor {
             return Ok(Self { place: 0, from: None });
         }
         Self::read(tenant, token).ok_or_else(|| {
-            StoreError::Rejected("cursor: is not of an export of this tenant; begin again without one".to_owned())
+            StoreError::Rejected(
+                "cursor: is not of an export of this tenant; begin again without one".to_owned(),
+            )
         })
     }
 

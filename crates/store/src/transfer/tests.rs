@@ -11,7 +11,10 @@ fn every_collection_is_exported_but_that_of_work_under_way() {
     let all: BTreeSet<Collection> = Collection::ALL.into_iter().collect();
     let exported: BTreeSet<Collection> = ORDER.into_iter().collect();
     assert_eq!(exported.len(), ORDER.len(), "each once");
-    assert_eq!(all.difference(&exported).copied().collect::<Vec<_>>(), [Collection::Compactions, Collection::Merges]);
+    assert_eq!(
+        all.difference(&exported).copied().collect::<Vec<_>>(),
+        [Collection::Compactions, Collection::Merges]
+    );
 }
 
 #[test]

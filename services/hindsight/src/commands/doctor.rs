@@ -39,7 +39,8 @@ fn line(link: &DiagnosisLink) -> String {
         DiagnosisState::NotReached | DiagnosisState::Unspecified => ("·", Style::Dim),
     };
     let stage = format!("{:<9}", names::diagnosis_stage(link.stage));
-    let mut text = format!("{} {} {}", style.paint(mark), style.paint(&stage), link.finding).trim_end().to_owned();
+    let mut text =
+        format!("{} {} {}", style.paint(mark), style.paint(&stage), link.finding).trim_end().to_owned();
     text.push('\n');
     if !link.remedy.is_empty() {
         let _ = writeln!(text, "  {} {}", Style::Bold.paint("remedy   "), link.remedy);

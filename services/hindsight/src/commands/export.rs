@@ -128,7 +128,10 @@ impl Report {
             text.push_str(&format!(": {}", counts.join(", ")));
         }
         if self.unreadable > 0 {
-            text.push_str(&format!("\n{} records cannot be read in the store and are missing", self.unreadable));
+            text.push_str(&format!(
+                "\n{} records cannot be read in the store and are missing",
+                self.unreadable
+            ));
         }
         text
     }

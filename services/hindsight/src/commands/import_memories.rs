@@ -81,7 +81,9 @@ async fn import(
     let mut lines = Lines::new(BufReader::new(file));
     let mut batch = Batch::default();
     while let Some(line) = lines.next()? {
-        let line = line.map_err(|broken| Failure::new(code::DATA, format!("line {}: {}", broken.line, broken.problem)))?;
+        let line = line.map_err(|broken| {
+            Failure::new(code::DATA, format!("line {}: {}", broken.line, broken.problem))
+        })?;
         match line {
             _ if lines.number <= progress.line() => {}
             Line::Record(record) => {
@@ -149,7 +151,8 @@ impl Batch {
 impl Report {
     fn text(&self) -> String {
         let Done { written, present, forgotten, refused, named } = &self.done;
-        let mut lines: Vec<String> = named.iter().map(|r| format!("line {}: {}", r.line, r.problem)).collect();
+        let mut lines: Vec<String> =
+            named.iter().map(|r| format!("line {}: {}", r.line, r.problem)).collect();
         lines.push(format!(
             "{} records: {written} taken in, {present} were there already, {forgotten} were forgotten and stay so, \
              {refused} refused",

@@ -108,7 +108,10 @@ pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
         None => {}
     }
     let Some(kind) = args.list.kind else {
-        return Err(Failure::new(code::USAGE, "name the kind of memories with --kind, or one memory with `show ID`"));
+        return Err(Failure::new(
+            code::USAGE,
+            "name the kind of memories with --kind, or one memory with `show ID`",
+        ));
     };
     let response = context.with_client(|client| list(client, kind, args.list)).await?;
     context.ui.message("hindsight.memory.v1.ListMemoriesResponse", &response, |r| {

@@ -27,7 +27,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     if context.ui.json {
         context.ui.value(&told)?;
     } else {
-        let text = format!("{} files, {} bytes of {} are in {}", told.files, told.bytes, told.created_at, told.data_dir);
+        let text = format!(
+            "{} files, {} bytes of {} are in {}",
+            told.files, told.bytes, told.created_at, told.data_dir
+        );
         context.ui.print(&text)?;
     }
     Ok(0)

@@ -29,9 +29,11 @@ pub(super) struct Told {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<u8, Failure> {
-    let config = context.own_config("a snapshot is of a data directory of this machine; leave --server out")?;
+    let config =
+        context.own_config("a snapshot is of a data directory of this machine; leave --server out")?;
     if !matches!(config.store, Store::Edge) {
-        let problem = "memories are kept by a Qdrant server: use the server's own snapshots, or `hindsight export`";
+        let problem =
+            "memories are kept by a Qdrant server: use the server's own snapshots, or `hindsight export`";
         return Err(Failure::new(code::USAGE, problem));
     }
     let dir = config.data.dir;
@@ -61,7 +63,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     if context.ui.json {
         context.ui.value(&told)?;
     } else {
-        context.ui.print(&format!("{} files, {} bytes of {} in {}", told.files, told.bytes, told.data_dir, told.file))?;
+        context.ui.print(&format!(
+            "{} files, {} bytes of {} in {}",
+            told.files, told.bytes, told.data_dir, told.file
+        ))?;
     }
     Ok(0)
 }

@@ -13,7 +13,8 @@ fn record(content: &str) -> Line {
 }
 
 fn lines() -> Vec<Line> {
-    let header = ExportHeader { format: "hindsight-export".to_owned(), version: 1, ..ExportHeader::default() };
+    let header =
+        ExportHeader { format: "hindsight-export".to_owned(), version: 1, ..ExportHeader::default() };
     let checkpoint = ExportCheckpoint { records: 3, cursor: "c".to_owned(), ..ExportCheckpoint::default() };
     let said = ["tea", "我喜欢茶", "a \"quoted\" line\nwith ,\"sum\":\"0000\"} in it \u{202e}\0"];
     let mut lines = vec![Line::Header(header)];

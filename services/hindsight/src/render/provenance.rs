@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use hindsight_codec::optional_time_from_proto;
 use hindsight_proto::{
-    common::v1::{Evidence, EvaluationState},
+    common::v1::{EvaluationState, Evidence},
     memory::v1::{GetProvenanceResponse, ProvenanceRecall, ProvenanceRun, ProvenanceStep},
 };
 
@@ -82,7 +82,8 @@ fn run(run: &ProvenanceRun) -> Node {
         0 => "raw events are no longer kept".to_owned(),
         n => format!("{n} raw {}", plural(n as usize, "event")),
     };
-    Node::new(head).with([Node::new(verdict).with(run.steps.iter().map(step)), Node::new(Style::Dim.paint(&raw))])
+    Node::new(head)
+        .with([Node::new(verdict).with(run.steps.iter().map(step)), Node::new(Style::Dim.paint(&raw))])
 }
 
 fn step(step: &ProvenanceStep) -> Node {
@@ -103,7 +104,8 @@ fn recalls(p: &GetProvenanceResponse) -> Node {
 fn recall(recall: &ProvenanceRecall) -> Node {
     let head = format!("{}  {}  “{}”", recall.receipt_id, date(recall.at), short(&recall.query, WIDTH));
     let said = recall.feedback.as_ref().map(|said| {
-        let note = if said.note.is_empty() { String::new() } else { format!(": {}", short(&said.note, WIDTH)) };
+        let note =
+            if said.note.is_empty() { String::new() } else { format!(": {}", short(&said.note, WIDTH)) };
         Node::new(format!("{}{note}", names::feedback(said.verdict)))
     });
     Node::new(head).with([Node::new(Style::Dim.paint(&short(&recall.why, WIDTH)))]).with(said)

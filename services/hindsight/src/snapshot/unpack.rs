@@ -39,7 +39,8 @@ fn check_empty(dir: &Path) -> Result<(), Failure> {
         Ok(mut found) => match found.next() {
             None => Ok(()),
             Some(_) => {
-                let problem = format!("{}: is not empty; name an empty directory with --data-dir", dir.display());
+                let problem =
+                    format!("{}: is not empty; name an empty directory with --data-dir", dir.display());
                 Err(Failure::new(code::USAGE, problem))
             }
         },
@@ -50,7 +51,10 @@ fn check_empty(dir: &Path) -> Result<(), Failure> {
 fn beside(dir: &Path) -> Result<PathBuf, Failure> {
     let dir = std::path::absolute(dir)?;
     let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
-        return Err(Failure::new(code::USAGE, format!("{}: name a directory with --data-dir", dir.display())));
+        return Err(Failure::new(
+            code::USAGE,
+            format!("{}: name a directory with --data-dir", dir.display()),
+        ));
     };
     fs::create_dir_all(parent)?;
     let mut beside = name.to_owned();
@@ -60,7 +64,8 @@ fn beside(dir: &Path) -> Result<PathBuf, Failure> {
 
 fn bring(file: &Path, to: &Path) -> Result<Manifest, Failure> {
     let wrong = |problem: String| Failure::new(code::DATA, format!("{}: {problem}", file.display()));
-    let input = File::open(file).map_err(|e| Failure::new(code::NO_INPUT, format!("{}: {e}", file.display())))?;
+    let input =
+        File::open(file).map_err(|e| Failure::new(code::NO_INPUT, format!("{}: {e}", file.display())))?;
     let mut archive = tar::Archive::new(BufReader::new(input));
     let no_archive = |e: io::Error| wrong(format!("is no snapshot, or was changed: {e}"));
     let mut entries = archive.entries().map_err(no_archive)?;
@@ -77,7 +82,9 @@ fn bring(file: &Path, to: &Path) -> Result<Manifest, Failure> {
     for expected in &manifest.files {
         let entry = entries.next().transpose().map_err(no_archive)?;
         let entry = entry.ok_or_else(|| wrong(format!("breaks off before `{}`", expected.path)))?;
-        if entry.path().ok().as_deref() != Some(Path::new(&expected.path)) || !entry.header().entry_type().is_file() {
+        if entry.path().ok().as_deref() != Some(Path::new(&expected.path))
+            || !entry.header().entry_type().is_file()
+        {
             return Err(wrong(format!("does not hold `{}` where its manifest says", expected.path)));
         }
         copy(entry, expected, &to.join(&expected.path)).map_err(|problem| wrong(problem.to_string()))?;

@@ -20,17 +20,22 @@ fn the_chain_is_followed_to_where_it_breaks() {
     let look = |subject: &str| home.run(&["--json", "doctor", subject]);
 
     let missing = look("nothing");
-    assert_eq!((missing.code(), broken(&missing.json())), (1, ("DIAGNOSIS_STAGE_COLLECTED", "NOT_COLLECTED")));
+    assert_eq!(
+        (missing.code(), broken(&missing.json())),
+        (1, ("DIAGNOSIS_STAGE_COLLECTED", "NOT_COLLECTED"))
+    );
     let unasked = look("incident-2026-0824");
     assert_eq!((unasked.code(), broken(&unasked.json())), (1, ("DIAGNOSIS_STAGE_RECALLED", "NEVER_ASKED")));
 
     let answer = home.json(&["recall", TASK]);
     let memory = &answer["items"][0]["memory"]["experience"];
-    let (id, trace) = (memory["memory_id"].as_str().unwrap(), memory["trajectory"]["trace_id"].as_str().unwrap());
+    let (id, trace) =
+        (memory["memory_id"].as_str().unwrap(), memory["trajectory"]["trace_id"].as_str().unwrap());
     let told = home.run(&["doctor", trace]);
     assert_eq!(told.code(), 1);
     let text = told.stdout();
-    for part in ["✓ collected", "✓ judged", "✓ stored", "✓ recalled", "✓ injected", "✗ helped", "remedy"] {
+    for part in ["✓ collected", "✓ judged", "✓ stored", "✓ recalled", "✓ injected", "✗ helped", "remedy"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     let receipt = answer["receipt_id"].as_str().unwrap();

@@ -37,7 +37,10 @@ fn a_tenant_moves_to_another_data_directory() {
     let file = home.path().join("all.jsonl");
     let name = file.to_str().unwrap();
     let told = home.json(&["export", name]);
-    assert_eq!((kinds(&told, "experience"), kinds(&told, "fact"), told["unreadable"].as_u64()), (18, 1, Some(0)));
+    assert_eq!(
+        (kinds(&told, "experience"), kinds(&told, "fact"), told["unreadable"].as_u64()),
+        (18, 1, Some(0))
+    );
     let written = lines(&file);
     assert_eq!(written[0]["header"]["tenant"], "default");
     assert_eq!(written.last().unwrap()["end"]["records"], told["records"]);
@@ -50,7 +53,11 @@ fn a_tenant_moves_to_another_data_directory() {
 
     let other = Home::new();
     let taken = other.json(&["import-memories", name]);
-    assert_eq!((taken["written"].as_u64(), taken["refused"].as_u64()), (told["records"].as_u64(), Some(0)), "{taken}");
+    assert_eq!(
+        (taken["written"].as_u64(), taken["refused"].as_u64()),
+        (told["records"].as_u64(), Some(0)),
+        "{taken}"
+    );
     assert_eq!(other.json(&["stats"]), home.json(&["stats"]));
     assert_eq!(recalled(&other.json(&["recall", TASK]))[0], recalled(&home.json(&["recall", TASK]))[0]);
     let twice = other.json(&["import-memories", name]);
@@ -86,7 +93,8 @@ fn a_changed_byte_is_named_by_its_line_and_nothing_is_taken_in() {
 /// Lines whose records repeat often enough for checkpoints.
 fn large() -> (Home, PathBuf) {
     let home = Home::new();
-    let facts: String = (0..2_500).map(|n| format!("{{\"content\":\"statement {n} of Mei\",\"key\":\"{n}\"}}\n")).collect();
+    let facts: String =
+        (0..2_500).map(|n| format!("{{\"content\":\"statement {n} of Mei\",\"key\":\"{n}\"}}\n")).collect();
     let facts = home.file("facts.jsonl", &facts);
     let server = home.serve(&[]);
     let retained = home.run(&["retain", "--force", "--user", "mei", "--file", facts.to_str().unwrap()]);
@@ -118,13 +126,20 @@ fn what_a_kill_breaks_off_goes_on() {
     let told = home.json(&["export", "--resume", name]);
     let whole = home.path().join("whole.jsonl");
     let straight = home.json(&["export", whole.to_str().unwrap()]);
-    assert_eq!((told["records"].as_u64(), &told["counts"]), (straight["records"].as_u64(), &straight["counts"]));
+    assert_eq!(
+        (told["records"].as_u64(), &told["counts"]),
+        (straight["records"].as_u64(), &straight["counts"])
+    );
 
     let other = Home::new();
     let server = other.serve(&[]);
     let progress = PathBuf::from(format!("{name}.progress"));
-    let mut child =
-        other.command(&["import-memories", name]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = other
+        .command(&["import-memories", name])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     until("a checkpoint is taken in", || progress.exists() || child.try_wait().unwrap().is_some());
     child.kill().unwrap();
     child.wait().unwrap();

@@ -2,7 +2,8 @@
 
 use hindsight_lifecycle::stage;
 use hindsight_types::{
-    Archived, Fact, FactStatus, FailurePattern, Gate, Lesson, Memory, Stage as LessonStage, StepMemory, TraceId,
+    Archived, Fact, FactStatus, FailurePattern, Gate, Lesson, Memory, Stage as LessonStage, StepMemory,
+    TraceId,
 };
 
 use super::{Chain, Doctor, Followed, Found, Look, Stage, count, date};
@@ -17,7 +18,8 @@ impl Doctor {
             }
             Memory::Experience(experience) => self.to_verdict(chain, &experience.trajectory.trace_id).await?,
             Memory::Step(StepMemory { trace_id, .. }) => self.to_verdict(chain, trace_id).await?,
-            Memory::Lesson(Lesson { sources, .. }) | Memory::FailurePattern(FailurePattern { sources, .. }) => {
+            Memory::Lesson(Lesson { sources, .. })
+            | Memory::FailurePattern(FailurePattern { sources, .. }) => {
                 chain.whole(Stage::Collected, "LEARNED", learned(sources));
                 Ok(())
             }
@@ -52,7 +54,12 @@ impl Doctor {
         }
         if let Some(end) = fact.expires_at.filter(|end| *end <= self.now) {
             let finding = format!("its time was over at {}", date(end));
-            return chain.broken(Stage::Stored, "EXPIRED", finding, "retain it with a later expires_at, or with none");
+            return chain.broken(
+                Stage::Stored,
+                "EXPIRED",
+                finding,
+                "retain it with a later expires_at, or with none",
+            );
         }
         let settled = fact.resolved_at.map(|at| format!("; settled at {}", date(at))).unwrap_or_default();
         chain.whole(Stage::Stored, "STORED", format!("kept as fact {}{settled}", fact.id));

@@ -15,14 +15,23 @@ impl Doctor {
         let found = receipt.injected.len() + receipt.withheld.len();
         if found == 0 {
             let (reason, remedy) = if dropped.is_empty() {
-                ("NOTHING_FOUND", "ask in words nearer to what is remembered; `hindsight stats` tells how much is")
+                (
+                    "NOTHING_FOUND",
+                    "ask in words nearer to what is remembered; `hindsight stats` tells how much is",
+                )
             } else {
                 ("SEARCH_CUT", "ask again, with more time, or with `strict` to be told at once")
             };
             let cut = if dropped.is_empty() { String::new() } else { format!(" ({})", dropped.join(", ")) };
-            return Ok(chain.broken(Stage::Recalled, reason, format!("{}{cut}", receipt.empty_reason), remedy));
+            return Ok(chain.broken(
+                Stage::Recalled,
+                reason,
+                format!("{}{cut}", receipt.empty_reason),
+                remedy,
+            ));
         }
-        let cut = if dropped.is_empty() { String::new() } else { format!("; left out: {}", dropped.join(", ")) };
+        let cut =
+            if dropped.is_empty() { String::new() } else { format!("; left out: {}", dropped.join(", ")) };
         let distinct = receipt.funnel.as_ref().map_or(found, |f| f.distinct as usize);
         chain.whole(Stage::Recalled, "RECALLED", format!("{} were found{cut}", count(distinct, "candidate")));
         if receipt.injected.is_empty() {
@@ -49,6 +58,9 @@ fn nothing_given(chain: &mut Chain, receipt: &Receipt) -> super::Followed {
         Stage::Injected,
         "NOTHING_GIVEN",
         format!("{}{score}", receipt.empty_reason),
-        format!("`hindsight explain {} --expect {expect}` says why one that is expected did not come", receipt.id),
+        format!(
+            "`hindsight explain {} --expect {expect}` says why one that is expected did not come",
+            receipt.id
+        ),
     )
 }

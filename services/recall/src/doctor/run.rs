@@ -120,7 +120,8 @@ fn collected(chain: &mut Chain, events: Vec<Event>, experience: Option<&Experien
     }
     match assemble(events) {
         Assembly::Complete(run) => {
-            let finding = format!("{} arrived; it ended at {}", count(run.steps.len(), "step"), date(run.ended_at));
+            let finding =
+                format!("{} arrived; it ended at {}", count(run.steps.len(), "step"), date(run.ended_at));
             chain.whole(Stage::Collected, "COLLECTED", finding);
             Ok(())
         }

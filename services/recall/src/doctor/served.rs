@@ -33,9 +33,14 @@ impl Doctor {
         given.sort_by_key(|receipt| (std::cmp::Reverse(receipt.at), receipt.id));
         given.dedup_by_key(|receipt| receipt.id);
         let Some(last) = given.first() else { return self.not_given(chain, memories).await };
-        let recalls = if given.len() >= GIVEN { format!("at least {GIVEN} recalls") } else { count(given.len(), "recall") };
+        let recalls = if given.len() >= GIVEN {
+            format!("at least {GIVEN} recalls")
+        } else {
+            count(given.len(), "recall")
+        };
         chain.whole(Stage::Recalled, "RECALLED", format!("found by {recalls}"));
-        let finding = format!("given by {recalls}, last for “{}” (receipt {})", clipped(&last.query), last.id);
+        let finding =
+            format!("given by {recalls}, last for “{}” (receipt {})", clipped(&last.query), last.id);
         chain.whole(Stage::Injected, "INJECTED", finding);
         self.helped(chain, memories, &given).await
     }
@@ -126,9 +131,8 @@ fn kept_back(chain: &mut Chain, kept: &Kept) -> Followed {
     let explain = format!("`hindsight explain {} --expect {id}` says what it was measured by", receipt.id);
     if withheld.reason == WithheldReason::BelowFloor {
         let floor = receipt.asked.as_ref().map(|a| format!(" of {:.2}", a.floor)).unwrap_or_default();
-        let finding = format!(
-            "stored but not recalled: below the floor{floor} with {score:.2} at best, for “{query}”"
-        );
+        let finding =
+            format!("stored but not recalled: below the floor{floor} with {score:.2} at best, for “{query}”");
         return chain.broken(Stage::Recalled, "BELOW_FLOOR", finding, explain);
     }
     chain.whole(Stage::Recalled, "RECALLED", format!("found for “{query}” with score {score:.2}"));
@@ -183,7 +187,8 @@ pub(super) fn came_to(
     lines.retain(|line| !is_said(line));
     let runs = |verdict| lines.iter().filter(|line| line.verdict == verdict).count();
     let told = |verdict| said.iter().filter(|f| f.verdict == verdict).count();
-    let (supported, refuted, ignored) = (runs(Verdict::Supported), runs(Verdict::Refuted), runs(Verdict::Ignored));
+    let (supported, refuted, ignored) =
+        (runs(Verdict::Supported), runs(Verdict::Refuted), runs(Verdict::Ignored));
     let good = supported + told(FeedbackVerdict::Helpful);
     let bad = refuted + told(FeedbackVerdict::Harmful);
     let named = receipt.map(|r| r.id.to_string()).unwrap_or_else(|| "RECEIPT".to_owned());

@@ -10,23 +10,26 @@ use hindsight_ports::{
     Archive, Browse, Clock, Embedder, Forget, History, MemoryStore, Selection, StoreError, Subjects, Transfer,
 };
 use hindsight_proto::memory::v1::{
-    ListArchivedRequest, ListArchivedResponse, RestoreArchivedRequest, RestoreArchivedResponse,
-    ListConflictsRequest, ListConflictsResponse, MergeSubjectsRequest, MergeSubjectsResponse,
-    UndoMergeSubjectsRequest, UndoMergeSubjectsResponse,
-    DeleteMemoryRequest, DeleteMemoryResponse, ForgetSubjectRequest, ForgetSubjectResponse, GetForgettingRequest,
-    GetForgettingResponse,
-    DiagnoseRequest, DiagnoseResponse, ExportMemoriesRequest, GetMemoryHistoryRequest, GetMemoryHistoryResponse,
-    GetProvenanceRequest, GetProvenanceResponse, ImportMemoriesRequest, ImportMemoriesResponse, GetMemoryRequest, GetMemoryResponse, GetStatsRequest,
-    GetStatsResponse, GetTrajectoryRequest, GetTrajectoryResponse, ListLessonsRequest, ListLessonsResponse, ListMemoriesRequest, ListMemoriesResponse,
-    RestoreMemoryRequest, RestoreMemoryResponse, UpdateMemoryRequest, UpdateMemoryResponse,
-    ReviewLessonRequest, ReviewLessonResponse, memory_service_server::MemoryService,
+    DeleteMemoryRequest, DeleteMemoryResponse, DiagnoseRequest, DiagnoseResponse, ExportMemoriesRequest,
+    ForgetSubjectRequest, ForgetSubjectResponse, GetForgettingRequest, GetForgettingResponse,
+    GetMemoryHistoryRequest, GetMemoryHistoryResponse, GetMemoryRequest, GetMemoryResponse,
+    GetProvenanceRequest, GetProvenanceResponse, GetStatsRequest, GetStatsResponse, GetTrajectoryRequest,
+    GetTrajectoryResponse, ImportMemoriesRequest, ImportMemoriesResponse, ListArchivedRequest,
+    ListArchivedResponse, ListConflictsRequest, ListConflictsResponse, ListLessonsRequest,
+    ListLessonsResponse, ListMemoriesRequest, ListMemoriesResponse, MergeSubjectsRequest,
+    MergeSubjectsResponse, RestoreArchivedRequest, RestoreArchivedResponse, RestoreMemoryRequest,
+    RestoreMemoryResponse, ReviewLessonRequest, ReviewLessonResponse, UndoMergeSubjectsRequest,
+    UndoMergeSubjectsResponse, UpdateMemoryRequest, UpdateMemoryResponse,
+    memory_service_server::MemoryService,
 };
 use hindsight_types::{
     EvaluationRecord, EvaluationState, Event, MemoryId, Scope, TraceId, Trajectory, Viewer,
 };
 use tonic::{Code, Request, Response, Status};
 
-use super::{admin, history::etag_of, invalid, reader, select::selection, store, transfer::Exporting, writer};
+use super::{
+    admin, history::etag_of, invalid, reader, select::selection, store, transfer::Exporting, writer,
+};
 use crate::{Care, NAME, ask::viewer, doctor::Doctor};
 
 pub(crate) struct Memories {

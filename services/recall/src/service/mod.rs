@@ -1,9 +1,9 @@
 //! The gRPC services of the role.
 
-mod diagnosis;
-mod conflicts;
 mod archive;
+mod conflicts;
 mod deletion;
+mod diagnosis;
 mod explain;
 mod history;
 mod lesson;

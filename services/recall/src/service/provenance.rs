@@ -2,8 +2,8 @@
 
 use hindsight_api::{Caller, status};
 use hindsight_codec::{
-    evaluation_record_to_proto, evidence_to_proto, feedback_to_proto, memory_kind_from_proto, memory_to_proto,
-    outcome_status_to_proto, step_label_to_proto, time_to_proto,
+    evaluation_record_to_proto, evidence_to_proto, feedback_to_proto, memory_kind_from_proto,
+    memory_to_proto, outcome_status_to_proto, step_label_to_proto, time_to_proto,
 };
 use hindsight_ports::{PageRequest, StoreError};
 use hindsight_proto::memory::v1::{
@@ -89,18 +89,14 @@ async fn run(doctor: &Doctor, trace: &TraceId) -> Result<ProvenanceRun, StoreErr
     let events = doctor.events(trace).await?;
     let record = store.evaluation_record(viewer, trace).await?;
     let id = MemoryId::experience(&viewer.tenant, trace);
-    let (experience, archived) = match doctor.memory(id).await? {
-        Some(Found::There(Memory::Experience(experience))) => (Some(experience), false),
-        Some(Found::Archived(archived)) => match archived.memory {
-            Memory::Experience(experience) => (Some(experience), true),
-            _ => (None, false),
-        },
-        _ => (None, false),
+    let found = doctor.memory(id).await?;
+    let mut run = match found.as_ref().map(Found::memory) {
+        Some(Memory::Experience(experience)) => judged(experience),
+        _ => ProvenanceRun::default(),
     };
-    let mut run = experience.map(|e| judged(&e)).unwrap_or_default();
     run.trace_id = trace.to_string();
     run.raw_events = size(events.len());
-    run.archived = archived;
+    run.archived = matches!(found, Some(Found::Archived(_)));
     run.record = record.as_ref().map(evaluation_record_to_proto);
     Ok(run)
 }
@@ -125,7 +121,11 @@ fn judged(experience: &Experience) -> ProvenanceRun {
     }
 }
 
-async fn recall(doctor: &Doctor, receipt: &Receipt, memory: MemoryId) -> Result<ProvenanceRecall, StoreError> {
+async fn recall(
+    doctor: &Doctor,
+    receipt: &Receipt,
+    memory: MemoryId,
+) -> Result<ProvenanceRecall, StoreError> {
     let viewer = Viewer::of_scope(&receipt.scope);
     let said = doctor.store.feedback(&viewer, receipt.id, &[memory]).await?;
     let item = receipt.injected.iter().find(|item| item.memory_id == memory);

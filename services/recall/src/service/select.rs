@@ -14,7 +14,10 @@ pub(super) fn selection(filter: MemoryFilter) -> Result<Selection, Invalid> {
     if let (Some(from), Some(until)) = (from, until)
         && until <= from
     {
-        return Err(Invalid::new("filter.until", format!("is {until}; it must be later than `from`, {from}")));
+        return Err(Invalid::new(
+            "filter.until",
+            format!("is {until}; it must be later than `from`, {from}"),
+        ));
     }
     let given = |value: i32| (value != 0).then_some(value);
     Ok(Selection {

@@ -2,8 +2,8 @@
 
 use hindsight_ingest::{redact, validate};
 use hindsight_types::{
-    Archived, Evaluation, EvaluationState, Experience, FieldError, Invalid, Lesson, Memory, MemoryId, RecordBody,
-    Receipt, TenantId, limits,
+    Archived, Evaluation, EvaluationState, Experience, FieldError, Invalid, Lesson, Memory, MemoryId,
+    Receipt, RecordBody, TenantId, limits,
 };
 
 /// Longest list in a record that is not of a run, in entries.
@@ -147,7 +147,8 @@ struct Texts {
 impl Texts {
     fn add(&mut self, field: &str, text: &mut String) -> &mut Self {
         if text.len() > limits::TEXT_BYTES {
-            let problem = format!("is {} bytes long; at most {} are accepted", text.len(), limits::TEXT_BYTES);
+            let problem =
+                format!("is {} bytes long; at most {} are accepted", text.len(), limits::TEXT_BYTES);
             self.problem(field, problem);
         } else if let std::borrow::Cow::Owned(clean) = redact::text(text) {
             *text = clean;

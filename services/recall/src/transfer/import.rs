@@ -13,8 +13,8 @@ use hindsight_proto::{
     storage::v1::Record as PbRecord,
 };
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, EventBody, Forgotten, Invalid, Memory, RecordBody, Scope, Subject,
-    TenantId, Timestamp, Viewer, Visibility,
+    EvaluationRecord, EvaluationState, Event, EventBody, Forgotten, Invalid, Memory, RecordBody, Scope,
+    Subject, TenantId, Timestamp, Viewer, Visibility,
 };
 use prost::Message as _;
 use tonic::{Code, Status};
@@ -51,7 +51,8 @@ impl Import {
         }
         let mut gone = self.gone(tenant, records.iter()).await.map_err(store)?;
         gone.said_by(&records);
-        let (lost, kept): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| gone.takes(record).is_some());
+        let (lost, kept): (Vec<_>, Vec<_>) =
+            records.into_iter().partition(|record| gone.takes(record).is_some());
         answer.forgotten = size(lost.len());
         let unjudged = self.unjudged(&kept).await.map_err(store)?;
         let encoded = self.encode(kept).await?;
@@ -90,7 +91,11 @@ impl Import {
 
     /// Has what got in of forgotten subjects deleted: what was forgotten while it was written, and the parts of a run
     /// that only its start says are a user's.
-    async fn sweep(&self, tenant: &TenantId, late: impl Iterator<Item = (Subject, Timestamp)>) -> Result<(), Status> {
+    async fn sweep(
+        &self,
+        tenant: &TenantId,
+        late: impl Iterator<Item = (Subject, Timestamp)>,
+    ) -> Result<(), Status> {
         let Some(forgetter) = &self.forgetter else { return Ok(()) };
         let late: BTreeMap<Uuid, (Subject, Timestamp)> = late.map(|(s, at)| (s.key(), (s, at))).collect();
         for (subject, at) in late.into_values() {
@@ -109,13 +114,15 @@ impl Import {
     async fn unjudged(&self, records: &[RecordBody]) -> Result<Vec<EvaluationRecord>, StoreError> {
         let mut unjudged = Vec::new();
         for record in records {
-            let RecordBody::Event(Event { scope, trace_id, body: EventBody::Completed(end), .. }) = record else {
+            let RecordBody::Event(Event { scope, trace_id, body: EventBody::Completed(end), .. }) = record
+            else {
                 continue;
             };
             if self.store.evaluation_record(&Viewer::of_scope(scope), trace_id).await?.is_some() {
                 continue;
             }
-            let reason = "imported before it was judged; `hindsight failures --replay` has it judged".to_owned();
+            let reason =
+                "imported before it was judged; `hindsight failures --replay` has it judged".to_owned();
             unjudged.push(EvaluationRecord {
                 trace_id: trace_id.clone(),
                 scope: scope.clone(),
@@ -191,7 +198,8 @@ fn check(tenant: &TenantId, request: &ImportMemoriesRequest) -> Result<(), Statu
     let invalid = |field, problem: String| status::invalid(NAME, &Invalid::new(field, problem));
     let ExportHeader { format, version, tenant: of, .. } = request.header.clone().unwrap_or_default();
     if format != FORMAT || version != VERSION {
-        let problem = format!("is `{format}` {version}; `{FORMAT}` {VERSION} is known here, so use a newer server");
+        let problem =
+            format!("is `{format}` {version}; `{FORMAT}` {VERSION} is known here, so use a newer server");
         return Err(invalid("header", problem));
     }
     if of != tenant.as_str() {
@@ -208,7 +216,10 @@ fn check(tenant: &TenantId, request: &ImportMemoriesRequest) -> Result<(), Statu
     }
     let bytes: usize = request.records.iter().map(PbRecord::encoded_len).sum();
     if bytes > PART_BYTES && count > 1 {
-        return Err(invalid("records", format!("weigh {bytes} bytes; at most {PART_BYTES} are accepted at once")));
+        return Err(invalid(
+            "records",
+            format!("weigh {bytes} bytes; at most {PART_BYTES} are accepted at once"),
+        ));
     }
     Ok(())
 }

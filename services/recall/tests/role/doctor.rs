@@ -5,12 +5,14 @@ use hindsight_ingest::split;
 use hindsight_ports::{Archive as _, Forget as _, Leaving, MemoryStore as _};
 use hindsight_proto::{
     common::v1::{FeedbackVerdict, OutcomeStatus},
-    memory::v1::{DiagnoseRequest, DiagnoseResponse, DiagnosisLink, DiagnosisStage, DiagnosisState, DiagnosisSubject},
+    memory::v1::{
+        DiagnoseRequest, DiagnoseResponse, DiagnosisLink, DiagnosisStage, DiagnosisState, DiagnosisSubject,
+    },
     recall::v1::{RecallResponse, ReportOutcomeRequest, ReportedItem},
 };
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, EventBody, Fact, FactStatus, Forgotten, Memory, MemoryId, MemoryKind,
-    RejectedLesson, Scope, Stage, Subject, TraceId, UserId, Visibility,
+    EvaluationRecord, EvaluationState, Event, EventBody, Fact, FactStatus, Forgotten, Memory, MemoryId,
+    MemoryKind, RejectedLesson, Scope, Stage, Subject, TraceId, UserId, Visibility,
 };
 use tonic::Code;
 
@@ -26,13 +28,22 @@ fn broken(response: &DiagnoseResponse) -> &DiagnosisLink {
     let at = response.links.iter().position(|link| link.state() == DiagnosisState::Broken);
     let at = at.unwrap_or_else(|| panic!("nothing is broken: {response:?}"));
     assert!(response.links[..at].iter().all(|link| link.state() == DiagnosisState::Whole), "{response:?}");
-    assert!(response.links[at + 1..].iter().all(|link| link.state() == DiagnosisState::NotReached), "{response:?}");
+    assert!(
+        response.links[at + 1..].iter().all(|link| link.state() == DiagnosisState::NotReached),
+        "{response:?}"
+    );
     let last = response.links.last().unwrap().stage();
     assert_eq!(last, DiagnosisStage::Helped, "every link is named");
     &response.links[at]
 }
 
-async fn is_broken(world: &World, subject: &str, user: &str, stage: DiagnosisStage, reason: &str) -> DiagnosisLink {
+async fn is_broken(
+    world: &World,
+    subject: &str,
+    user: &str,
+    stage: DiagnosisStage,
+    reason: &str,
+) -> DiagnosisLink {
     let response = diagnose(world, subject, user).await;
     let link = broken(&response);
     assert_eq!((link.stage(), link.reason.as_str()), (stage, reason), "{response:?}");
@@ -189,7 +200,8 @@ async fn memories_that_are_not_served() {
 
     let faded = experience("t-1", TASK).id();
     let leaving = [Leaving { id: faded, why: "faded".to_owned(), instead: None }];
-    let left = world.vectors.archive(&tenant("acme"), MemoryKind::Experience, &leaving, time(0)).await.unwrap();
+    let left =
+        world.vectors.archive(&tenant("acme"), MemoryKind::Experience, &leaving, time(0)).await.unwrap();
     assert_eq!(left.len(), 1);
     for subject in [&faded.to_string(), "t-1"] {
         let link = is_broken(&world, subject, "", DiagnosisStage::Stored, "ARCHIVED").await;

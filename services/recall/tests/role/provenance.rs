@@ -14,7 +14,8 @@ use tonic::{Code, Status};
 const TASK: &str = "the api container restarts in a loop";
 
 async fn provenance(world: &World, id: MemoryId, user: &str) -> Result<GetProvenanceResponse, Status> {
-    let request = GetProvenanceRequest { memory_id: id.to_string(), user: user.to_owned(), ..Default::default() };
+    let request =
+        GetProvenanceRequest { memory_id: id.to_string(), user: user.to_owned(), ..Default::default() };
     Ok(world.memories("acme").get_provenance(request).await?.into_inner())
 }
 

@@ -8,8 +8,8 @@ use hindsight_ports::{Forget as _, MemoryStore as _};
 use hindsight_proto::{
     common::v1::{MemoryKind, memory::Kind},
     memory::v1::{
-        ExportHeader, ExportMemoriesRequest, ExportMemoriesResponse, ImportMemoriesRequest, ImportMemoriesResponse,
-        ListMemoriesRequest,
+        ExportHeader, ExportMemoriesRequest, ExportMemoriesResponse, ImportMemoriesRequest,
+        ImportMemoriesResponse, ListMemoriesRequest,
     },
     storage::v1::{Record, record::Body},
 };
@@ -59,7 +59,10 @@ async fn filled() -> World {
 async fn what_is_exported_is_recalled_where_it_is_imported() {
     let (here, there) = (filled().await, World::new().await);
     let (header, records) = exported(&here).await;
-    assert_eq!((header.tenant.as_str(), header.format.as_str(), header.version), ("acme", "hindsight-export", 1));
+    assert_eq!(
+        (header.tenant.as_str(), header.format.as_str(), header.version),
+        ("acme", "hindsight-export", 1)
+    );
     assert!(records.iter().all(|record| record.tenant.is_empty()), "whose it is follows from the key");
     let count = records.len();
 
@@ -80,7 +83,8 @@ async fn what_is_exported_is_recalled_where_it_is_imported() {
     assert_eq!(facts.len(), 1);
 
     // It ended, and nobody has judged it by a record.
-    let record = there.store.evaluation_record(&Viewer::of_tenant(tenant("acme")), &TraceId::new("t-1").unwrap());
+    let record =
+        there.store.evaluation_record(&Viewer::of_tenant(tenant("acme")), &TraceId::new("t-1").unwrap());
     assert!(matches!(record.await.unwrap().unwrap().state, EvaluationState::Waiting { .. }));
 }
 
@@ -159,7 +163,11 @@ async fn what_comes_in_passes_the_checks_of_the_write_door() {
     let id = fact("acme", "ann", "tea", "").id();
     match there.store.get(&viewer, Stored::Fact, id).await.unwrap() {
         Some(Memory::Fact(fact)) => {
-            assert!(fact.content.contains("REDACTED") && !fact.content.contains("hunter2"), "{}", fact.content);
+            assert!(
+                fact.content.contains("REDACTED") && !fact.content.contains("hunter2"),
+                "{}",
+                fact.content
+            );
         }
         other => panic!("no fact: {other:?}"),
     }

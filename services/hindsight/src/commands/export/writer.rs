@@ -67,10 +67,15 @@ impl Writer {
         // Everything that is known stands in it.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let opened = if resume { options.create(true).truncate(false).open(path) } else { options.create_new(true).open(path) };
+        let opened = if resume {
+            options.create(true).truncate(false).open(path)
+        } else {
+            options.create_new(true).open(path)
+        };
         let mut file = match opened {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                let problem = format!("{name}: is there already; go on with it by --resume, or name another file");
+                let problem =
+                    format!("{name}: is there already; go on with it by --resume, or name another file");
                 return Err(Failure::new(code::USAGE, problem));
             }
             opened => opened.map_err(failed)?,
@@ -123,7 +128,12 @@ impl Writer {
     }
 
     /// `cursor` is empty when one cannot go on from after these.
-    pub(super) fn take(&mut self, records: Vec<Record>, unreadable: u64, cursor: &str) -> Result<(), Failure> {
+    pub(super) fn take(
+        &mut self,
+        records: Vec<Record>,
+        unreadable: u64,
+        cursor: &str,
+    ) -> Result<(), Failure> {
         self.pending.extend(records);
         self.pending_unreadable += unreadable;
         if cursor.is_empty() {

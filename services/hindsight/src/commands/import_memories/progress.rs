@@ -44,7 +44,8 @@ impl Progress {
         let path = PathBuf::from(name);
         let known = if resume { read(&path)? } else { None };
         let is_of = |kept: &Kept| {
-            kept.into == into && checked.checkpoints.iter().any(|(line, sum)| (*line, sum) == (kept.line, &kept.sha256))
+            kept.into == into
+                && checked.checkpoints.iter().any(|(line, sum)| (*line, sum) == (kept.line, &kept.sha256))
         };
         let fresh = || Kept { into: into.to_owned(), line: 0, sha256: String::new(), done: Done::default() };
         Ok(Self { path, kept: known.filter(is_of).unwrap_or_else(fresh) })

@@ -76,7 +76,8 @@ fn end(text: &str) -> Result<End, String> {
 pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     let request = request(args)?;
     let response =
-        context.with_client(|client| async move { Ok(client.update_memory(request).await?) }).await?;
+        Box::pin(context.with_client(|client| async move { Ok(client.update_memory(request).await?) }))
+            .await?;
     context.ui.message("hindsight.memory.v1.UpdateMemoryResponse", &response, |r| {
         changed(r.memory.as_ref(), &r.etag)
     })?;
