@@ -101,10 +101,7 @@ impl Collection {
 
     /// Whether its points are found by similarity.
     fn is_searched(self) -> bool {
-        matches!(
-            self,
-            Self::Trajectories | Self::Steps | Self::FailurePatterns | Self::Lessons | Self::Facts
-        )
+        matches!(self, Self::Trajectories | Self::Steps | Self::FailurePatterns | Self::Lessons | Self::Facts)
     }
 
     pub(crate) fn with_vectors() -> impl Iterator<Item = Self> {

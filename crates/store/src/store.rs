@@ -17,8 +17,9 @@ use uuid::Uuid;
 use crate::{
     VectorBackend,
     collection::Collection,
+    field,
     forget::Vacuumed,
-    field, ledger, open, page, point, receipts,
+    ledger, open, page, point, receipts,
     reencode::{Step, Walker},
     schema,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk, next_id},
@@ -48,7 +49,11 @@ pub struct Store {
 
 impl Store {
     pub fn new(backend: Arc<dyn VectorBackend>, options: StoreOptions) -> Self {
-        Self { backend: ScopedBackend::new(backend, options.prefix), walker: Mutex::default(), vacuumed: Vacuumed::default() }
+        Self {
+            backend: ScopedBackend::new(backend, options.prefix),
+            walker: Mutex::default(),
+            vacuumed: Vacuumed::default(),
+        }
     }
 
     pub(crate) fn backend(&self) -> &ScopedBackend {

@@ -2,7 +2,12 @@
 
 use hindsight_codec::RecordBody;
 use hindsight_text::entity_key;
-use hindsight_types::{EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Feedback, FormerVerdicts, Memory, MemoryId, MemoryVersion, MergeState, MovedRecord, OpenTask, OutcomeStatus, Receipt, ReceiptId, Reevaluation, Review, ReviewDecision, Scope, Stage, TraceId, Verdict, Viewer, SubjectMerge};
+use hindsight_types::{
+    EvaluationRecord, EvaluationState, Event, EventBody, EventId, Evidence, FactStatus, Feedback,
+    FormerVerdicts, Memory, MemoryId, MemoryVersion, MergeState, MovedRecord, OpenTask, OutcomeStatus,
+    Receipt, ReceiptId, Reevaluation, Review, ReviewDecision, Scope, Stage, SubjectMerge, TraceId, Verdict,
+    Viewer,
+};
 use uuid::Uuid;
 
 use crate::{collection::Collection, field, fields::Fields, upkeep::goal_key};
