@@ -1,11 +1,11 @@
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use hindsight_ports::{BusError, Envelope, Queue, QueueStats, bus::add_reason};
 use hindsight_types::{TenantId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use uuid::Uuid;
 
-use crate::{LocalBusOptions, schema};
+use crate::{LocalBusOptions, schema, vacuum::QueueFile};
 
 /// A delivery as the database knows it. `seq` and `attempt` together are the lease.
 #[derive(Debug)]
@@ -42,6 +42,8 @@ pub(crate) enum Ending {
 pub(crate) struct Database {
     pub(crate) connection: Connection,
     options: LocalBusOptions,
+    /// Closed after the connection.
+    pub(crate) file: Arc<QueueFile>,
 }
 
 pub(crate) fn unavailable(e: &rusqlite::Error) -> BusError {
@@ -63,7 +65,8 @@ impl Database {
         connection
             .execute("UPDATE message SET lease_until = NULL WHERE lease_until IS NOT NULL", [])
             .map_err(|e| unavailable(&e))?;
-        Ok(Self { connection, options: options.clone() })
+        let file = QueueFile::open(path).map_err(|e| BusError::Unavailable(format!("queue file: {e}")))?;
+        Ok(Self { connection, options: options.clone(), file: Arc::new(file) })
     }
 
     pub(crate) fn begin(&self) -> Result<(), BusError> {

@@ -36,6 +36,7 @@ use crate::{
     leadership::Seats,
     listener::{HEARD, LocalListener},
     owner::{Owner, Request},
+    vacuum::QueueFile,
 };
 
 #[derive(Clone)]
@@ -66,6 +67,7 @@ impl Default for LocalBusOptions {
 #[derive(Debug, Clone)]
 pub struct LocalBus {
     path: PathBuf,
+    file: Arc<QueueFile>,
     owner: Arc<Owner>,
     seats: Seats,
     told: broadcast::Sender<Envelope>,
@@ -78,6 +80,7 @@ impl LocalBus {
         let database = Database::open(path, &options)?;
         Ok(Self {
             path: path.to_owned(),
+            file: Arc::clone(&database.file),
             owner: Arc::new(Owner::start(database)?),
             seats: Seats::default(),
             told: broadcast::Sender::new(HEARD),

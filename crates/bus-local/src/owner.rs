@@ -14,15 +14,46 @@ const BACKLOG: usize = 1024;
 type Reply<T> = oneshot::Sender<Result<T, BusError>>;
 
 pub(crate) enum Request {
-    Publish { queue: Queue, messages: Vec<Envelope>, reply: Reply<()> },
-    Fetch { queue: Queue, max: usize, reply: Reply<Fetched> },
-    Settle { seq: i64, attempt: u32, ending: Ending, reply: Option<Reply<()>> },
-    Stats { queue: Queue, reply: Reply<QueueStats> },
-    DeadLetters { queue: Queue, id: Option<Uuid>, limit: usize, reply: Reply<Vec<DeadLetter>> },
-    Replay { queue: Queue, id: Option<Uuid>, reply: Reply<u64> },
-    Discard { queue: Queue, id: Uuid, reply: Reply<u64> },
+    Publish {
+        queue: Queue,
+        messages: Vec<Envelope>,
+        reply: Reply<()>,
+    },
+    Fetch {
+        queue: Queue,
+        max: usize,
+        reply: Reply<Fetched>,
+    },
+    Settle {
+        seq: i64,
+        attempt: u32,
+        ending: Ending,
+        reply: Option<Reply<()>>,
+    },
+    Stats {
+        queue: Queue,
+        reply: Reply<QueueStats>,
+    },
+    DeadLetters {
+        queue: Queue,
+        id: Option<Uuid>,
+        limit: usize,
+        reply: Reply<Vec<DeadLetter>>,
+    },
+    Replay {
+        queue: Queue,
+        id: Option<Uuid>,
+        reply: Reply<u64>,
+    },
+    Discard {
+        queue: Queue,
+        id: Uuid,
+        reply: Reply<u64>,
+    },
     /// Done after the transaction in which it was asked for.
-    Vacuum { reply: Reply<()> },
+    Vacuum {
+        reply: Reply<()>,
+    },
 }
 
 /// What to tell the caller once the transaction is on the disk.

@@ -1,6 +1,11 @@
 //! Taking settled messages from the file as well: SQLite leaves their bytes in free pages and in its log.
 
-use std::{fs::File, io, path::PathBuf};
+use std::{
+    fs::File,
+    io::{self, Seek as _, SeekFrom},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use async_trait::async_trait;
 use hindsight_ports::{BusError, FilesRead, Probes, StoreError, Vacuum};
@@ -39,24 +44,39 @@ impl Vacuum for LocalBus {
     }
 
     async fn find(&self, probes: &Probes) -> Result<Option<FilesRead>, StoreError> {
-        let (path, probes) = (self.path.clone(), probes.clone());
-        let read = tokio::task::spawn_blocking(move || read(path, &probes)).await;
+        let (file, log, probes) = (Arc::clone(&self.file), log_of(&self.path), probes.clone());
+        let read = tokio::task::spawn_blocking(move || read(&file, &log, &probes)).await;
         let failed = |error: &dyn std::fmt::Display| StoreError::Unavailable(format!("queue file: {error}"));
         read.map_err(|error| failed(&error))?.map(Some).map_err(|error| failed(&error))
     }
 }
 
-/// The file and its log.
-fn read(path: PathBuf, probes: &Probes) -> io::Result<FilesRead> {
-    let mut log = path.clone().into_os_string();
-    log.push("-wal");
-    let mut read = FilesRead::default();
-    for path in [path, log.into()] {
-        match File::open(&path).and_then(|file| probes.scan(file)) {
-            Ok((bytes, found)) => read = read.and(FilesRead { files: 1, bytes, found }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
+/// To look through the queue file. Kept open as long as the database is: closing any handle of the file would give up
+/// the locks that this process has on it.
+#[derive(Debug)]
+pub(crate) struct QueueFile(Mutex<File>);
+
+impl QueueFile {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        File::open(path).map(Mutex::new).map(Self)
     }
-    Ok(read)
+}
+
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.to_owned().into_os_string();
+    log.push("-wal");
+    log.into()
+}
+
+fn read(file: &QueueFile, log: &Path, probes: &Probes) -> io::Result<FilesRead> {
+    let mut file = file.0.lock().unwrap_or_else(PoisonError::into_inner);
+    file.seek(SeekFrom::Start(0))?;
+    let (bytes, found) = probes.scan(&mut *file)?;
+    let read = FilesRead { files: 1, bytes, found };
+    // Nothing is locked by way of the log.
+    match File::open(log).and_then(|log| probes.scan(log)) {
+        Ok((bytes, found)) => Ok(read.and(FilesRead { files: 1, bytes, found })),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(read),
+        Err(error) => Err(error),
+    }
 }

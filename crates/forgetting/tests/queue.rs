@@ -17,8 +17,8 @@ use hindsight_ports::{
 };
 use hindsight_proto::event::v1::{CompactionRequested, FactRetained};
 use hindsight_types::{
-    Event, EventBody, Fact, Forgetting, ForgettingId, ForgettingPreview, ForgettingState, Forgotten, MemoryId,
-    MemoryKind, Rederivation, Scope, Subject, TenantId, Timestamp, Visibility, Work,
+    Event, EventBody, Fact, Forgetting, ForgettingId, ForgettingPreview, ForgettingState, Forgotten,
+    MemoryId, MemoryKind, Rederivation, Scope, Subject, TenantId, Timestamp, Visibility, Work,
 };
 use prost::Message as _;
 use uuid::Uuid;
@@ -67,7 +67,12 @@ impl Forget for Records {
         Ok(next)
     }
 
-    async fn preview(&self, _: &TenantId, _: &Subject, _: Timestamp) -> Result<ForgettingPreview, StoreError> {
+    async fn preview(
+        &self,
+        _: &TenantId,
+        _: &Subject,
+        _: Timestamp,
+    ) -> Result<ForgettingPreview, StoreError> {
         Ok(ForgettingPreview::default())
     }
 
@@ -141,8 +146,10 @@ fn start(name: &str, at: i64) -> Event {
 
 async fn asked(bus: &dyn Bus) -> Vec<Work> {
     let mut works = Vec::new();
+    // Counted before anyone takes them.
+    let ready = bus.stats(Queue::Compact).await.unwrap().ready;
     let mut consumer = bus.subscribe(Queue::Compact, 10).await.unwrap();
-    for _ in 0..bus.stats(Queue::Compact).await.unwrap().ready {
+    for _ in 0..ready {
         let delivery = consumer.next().await.unwrap();
         let request = CompactionRequested::decode(delivery.envelope.payload.as_slice()).unwrap();
         works.push(compaction_task_from_proto(&acme(), request.task.unwrap()).unwrap().work);
@@ -226,7 +233,10 @@ async fn what_arrives_late_is_told_from_what_is_new() {
         of_event(&start("bob", 10)),
         of_fact(&said("ann", 10)),
         of_fact(&said("ann", 11)),
-        Arriving { subjects: vec![Subject::Memory(MemoryKind::Fact, MemoryId(Uuid::nil()))], recorded_at: time(1) },
+        Arriving {
+            subjects: vec![Subject::Memory(MemoryKind::Fact, MemoryId(Uuid::nil()))],
+            recorded_at: time(1),
+        },
     ];
     let forgotten = house.forgetter.forgotten(&acme(), &arriving).await.unwrap();
     let told: Vec<bool> = forgotten.iter().map(Option::is_some).collect();
