@@ -6,6 +6,7 @@ use hindsight_types::{Event, Memory, Viewer};
 use super::*;
 
 mod at_rest;
+mod compactions;
 mod ledger;
 mod receipts;
 
