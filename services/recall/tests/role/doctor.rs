@@ -4,15 +4,16 @@ use crate::common::{World, ask, experience, fact, lesson, run, tenant, time};
 use hindsight_ingest::split;
 use hindsight_ports::{Archive as _, Forget as _, Leaving, MemoryStore as _};
 use hindsight_proto::{
-    common::v1::{FeedbackVerdict, OutcomeStatus},
+    common::v1::{FeedbackVerdict, MemoryKind as Kind, OutcomeStatus},
     memory::v1::{
         DiagnoseRequest, DiagnoseResponse, DiagnosisLink, DiagnosisStage, DiagnosisState, DiagnosisSubject,
     },
-    recall::v1::{RecallResponse, ReportOutcomeRequest, ReportedItem},
+    recall::v1::{RecallRequest, RecallResponse, ReportOutcomeRequest, ReportedItem},
 };
 use hindsight_types::{
     EvaluationRecord, EvaluationState, Event, EventBody, Fact, FactStatus, Forgotten, Memory, MemoryId,
-    MemoryKind, RejectedLesson, Scope, Stage, Subject, TraceId, UserId, Visibility,
+    MemoryKind, Receipt, ReceiptId, RejectedLesson, Scope, Stage, Subject, TraceId, UserId, Viewer,
+    Visibility, Withheld, WithheldReason,
 };
 use tonic::Code;
 
@@ -209,34 +210,49 @@ async fn memories_that_are_not_served() {
     }
 }
 
+/// Has a recall for something else tell that it found a memory and kept it back.
+async fn kept_back(world: &World, memory: &Memory, reason: WithheldReason, score: f32) -> String {
+    let answer = world.recall(ask("how do I bake sourdough bread")).await.unwrap();
+    let (viewer, id) = (Viewer::of_tenant(tenant("acme")), ReceiptId::parse(&answer.receipt_id).unwrap());
+    let receipt = world.store.receipt(&viewer, id).await.unwrap().unwrap();
+    let kept = Withheld { memory_id: memory.id(), kind: memory.kind(), score, reason, instead: None };
+    let receipt = Receipt { injected: vec![], withheld: vec![kept], ..receipt };
+    world.store.put_receipt(&receipt).await.unwrap();
+    answer.receipt_id
+}
+
 #[tokio::test]
 async fn memories_that_recalls_left_behind() {
     let world = World::new().await;
     judged(&world).await;
-    let id = experience("t-1", TASK).id().to_string();
-    world.recall(ask("how do I bake sourdough bread")).await.unwrap();
+    let run = experience("t-1", TASK);
+    let id = run.id().to_string();
+    let facts = RecallRequest { kinds: vec![Kind::Fact as i32], ..ask(TASK) };
+    world.recall(facts).await.unwrap();
     is_broken(&world, &id, "", DiagnosisStage::Recalled, "NOT_FOUND_BY_RECALLS").await;
-    let far = world.recall(ask("a loop of wool in the knitting pattern restarts a row")).await.unwrap();
-    assert!(far.items.is_empty(), "{far:?}");
+
+    let far = kept_back(&world, &run, WithheldReason::BelowFloor, 0.14).await;
     let link = is_broken(&world, &id, "", DiagnosisStage::Recalled, "BELOW_FLOOR").await;
-    assert!(link.finding.contains("knitting") && link.remedy.contains(&far.receipt_id), "{link:?}");
-    let receipt = is_broken(&world, &far.receipt_id, "", DiagnosisStage::Injected, "NOTHING_GIVEN").await;
+    for part in ["0.14 at best", "sourdough", "below the floor of 0."] {
+        assert!(link.finding.contains(part), "{part}: {link:?}");
+    }
+    assert!(link.remedy.contains(&format!("explain {far} --expect {id}")), "{link:?}");
+    let receipt = is_broken(&world, &far, "", DiagnosisStage::Injected, "NOTHING_GIVEN").await;
     assert!(receipt.remedy.contains(&id), "{receipt:?}");
 
-    let canary = lesson("trial", TASK, Stage::Canary);
-    let id = canary.id().to_string();
-    world.remember(vec![canary]).await;
-    // Chance decides; both come within as many recalls but one time in a million.
-    for _ in 0..20 {
-        let answer = world.recall(ask(TASK)).await.unwrap();
-        let given = answer.items.iter().any(|item| format!("{:?}", item.memory).contains(&id));
-        if given {
-            break;
-        }
-        let link = is_broken(&world, &id, "", DiagnosisStage::Injected, "CONTROL").await;
-        assert!(link.finding.contains("withheld as control"), "{link:?}");
+    // What got further counts.
+    let reasons = [
+        (WithheldReason::Stage, "STAGE"),
+        (WithheldReason::Superseded, "SUPERSEDED"),
+        (WithheldReason::TokenBudget, "TOKEN_BUDGET"),
+        (WithheldReason::Control, "CONTROL"),
+    ];
+    for (reason, named) in reasons {
+        kept_back(&world, &run, reason, 0.3).await;
+        is_broken(&world, &id, "", DiagnosisStage::Injected, named).await;
     }
-    is_broken(&world, &id, "", DiagnosisStage::Helped, "NOTHING_KNOWN").await;
+    let link = is_broken(&world, &id, "", DiagnosisStage::Injected, "CONTROL").await;
+    assert!(link.finding.contains("withheld as control"), "{link:?}");
 }
 
 #[tokio::test]
