@@ -2,7 +2,12 @@ use hindsight_proto::common::v1 as pb;
 use hindsight_types::{AgentId, Invalid, Scope, TaskType, TenantId, UserId, Visibility};
 
 pub fn scope_to_proto(scope: &Scope) -> pb::Scope {
-    let (level, id) = match &scope.visibility {
+    visibility_to_proto(&scope.visibility)
+}
+
+/// A scope without its tenant, which is never in a message.
+pub(crate) fn visibility_to_proto(visibility: &Visibility) -> pb::Scope {
+    let (level, id) = match visibility {
         Visibility::Tenant => (pb::ScopeLevel::Tenant, String::new()),
         Visibility::User(u) => (pb::ScopeLevel::User, u.to_string()),
         Visibility::Task(t) => (pb::ScopeLevel::Task, t.to_string()),
