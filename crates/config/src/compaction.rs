@@ -149,7 +149,7 @@ fn table(settings: &Settings, policy: Policy) -> toml::Table {
             set("rare_reads", count(raw.rare_reads));
         }
         Policy::Condense => {
-            set("reads", count(settings.rules.reads.into()));
+            set("reads", count(settings.rules.reads));
             set("runs", count(settings.rules.runs as u64));
         }
         Policy::Archive => {
