@@ -83,9 +83,9 @@ async fn what_is_exported_is_recalled_where_it_is_imported() {
     assert_eq!(facts.len(), 1);
 
     // It ended, and nobody has judged it by a record.
-    let record =
-        there.store.evaluation_record(&Viewer::of_tenant(tenant("acme")), &TraceId::new("t-1").unwrap());
-    assert!(matches!(record.await.unwrap().unwrap().state, EvaluationState::Waiting { .. }));
+    let (viewer, run) = (Viewer::of_tenant(tenant("acme")), TraceId::new("t-1").unwrap());
+    let record = there.store.evaluation_record(&viewer, &run).await.unwrap().unwrap();
+    assert!(matches!(record.state, EvaluationState::Waiting { .. }), "{record:?}");
 }
 
 #[tokio::test]
