@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hindsight_codec::RecordBody;
 use hindsight_types::{
-    EventBody, Evidence, EvidenceId, Fact, Memory, MemoryId, MemoryVersion, Receipt, Scope, UserId,
+    EventBody, Evidence, EvidenceId, Memory, MemoryId, MemoryVersion, Receipt, Scope, UserId,
 };
 
 /// From whom to whom.
