@@ -262,7 +262,7 @@ async fn what_faded_leaves_unless_it_was_read() {
     };
     assert_eq!(house.work(work()).await, TaskState::Done);
     let there = house.store.list(&viewer(), MemoryKind::Experience, &PageRequest::default()).await.unwrap();
-    assert_eq!(there.items, [young, read]);
+    assert_eq!(there.items, [young.clone(), read.clone()]);
     let archived = house.store.list_archived(&viewer(), &PageRequest::default()).await.unwrap();
     assert_eq!(archived.items.iter().map(|a| a.memory.id()).collect::<Vec<_>>(), [faded.id()]);
     assert!(skipped(&house.work(work()).await));
@@ -290,7 +290,7 @@ async fn a_fact_whose_time_is_over_leaves_with_how_it_was_before() {
     house.set(50);
     assert_eq!(house.work(work()).await, TaskState::Done);
     assert_eq!(known(&house, expired.id).await, None);
-    assert_eq!(known(&house, kept.id).await, Some(kept));
+    assert_eq!(known(&house, kept.id).await, Some(kept.clone()));
     let before = house
         .store
         .history(&user("anna"), MemoryKind::Fact, expired.id, &PageRequest::default())
