@@ -227,8 +227,8 @@ async fn memories_that_recalls_left_behind() {
     judged(&world).await;
     let run = experience("t-1", TASK);
     let id = run.id().to_string();
-    let facts = RecallRequest { kinds: vec![Kind::Fact as i32], ..ask(TASK) };
-    world.recall(facts).await.unwrap();
+    let lessons = RecallRequest { kinds: vec![Kind::Lesson as i32], ..ask(TASK) };
+    world.recall(lessons).await.unwrap();
     is_broken(&world, &id, "", DiagnosisStage::Recalled, "NOT_FOUND_BY_RECALLS").await;
 
     let far = kept_back(&world, &run, WithheldReason::BelowFloor, 0.14).await;
