@@ -374,6 +374,10 @@ async fn what_is_due_is_begun_once_and_what_was_missed_is_made_up_for_once() {
     let world = World::new().await;
     let tenant = samples::tenant("due");
     world.age(&tenant).await;
+    // Of whom nothing is stored nothing is due.
+    let mut young = samples::step_event(&samples::shared(&tenant), &samples::trace("young"), 0);
+    young.recorded_at = samples::time(90 * DAY);
+    world.store.append_events(&[young]).await.unwrap();
     let begun = async |compactor: &Compaction| {
         compactor.look(true).await.unwrap();
         world.work(&tenant).await;
