@@ -11,6 +11,8 @@ use hindsight_types::{CompactionRun, Policy, TenantId, Timestamp, Trigger};
 use super::{Broken, Compaction};
 
 const MINUTE: i64 = 60;
+/// Seconds between two looks at how much has gathered.
+const GATHERED: i64 = 10 * 60;
 /// A run that is begun because much has gathered is begun once in so many seconds.
 const BURST: i64 = 6 * 60 * 60;
 
@@ -23,6 +25,8 @@ struct Known {
     /// The minute of the last look.
     minute: Option<i64>,
     begun: BTreeMap<(TenantId, Policy, Trigger), Timestamp>,
+    /// When it was last looked how much has gathered, in units of [`GATHERED`].
+    looked: BTreeMap<TenantId, i64>,
 }
 
 impl Due {
@@ -31,6 +35,13 @@ impl Due {
         let minute = now.as_second().div_euclid(MINUTE);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.minute.replace(minute) != Some(minute)
+    }
+
+    /// Whether it is time to look again how much of a tenant has gathered.
+    fn is_to_look(&self, tenant: &TenantId, now: Timestamp) -> bool {
+        let looked = now.as_second().div_euclid(GATHERED);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.looked.insert(tenant.clone(), looked) != Some(looked)
     }
 
     /// The next look is made at once.
@@ -119,7 +130,7 @@ impl Compaction {
         policy: Policy,
         now: Timestamp,
     ) -> Result<Option<CompactionRun>, StoreError> {
-        if policy != Policy::RawEvents {
+        if policy != Policy::RawEvents || !self.due.is_to_look(tenant, now) {
             return Ok(None);
         }
         let since = now.as_second().div_euclid(BURST) * BURST;
