@@ -140,17 +140,19 @@ def test_the_broker_and_the_store_are_what_production_says(tmp_path):
     assert config["bus"]["url"].startswith("amqps://") and config["store"]["url"].startswith("https://")
 
 
-def test_the_queue_that_scales_is_the_one_that_is_worked_off(tmp_path):
+def test_the_queues_that_scale_are_those_that_are_worked_off(tmp_path):
     (scaled,) = of_kind("production", "ScaledObject")
-    (trigger,) = scaled["spec"]["triggers"]
-    name = trigger["metadata"]["queueName"].removeprefix(effective("production", tmp_path)["bus"]["prefix"])
+    prefix = effective("production", tmp_path)["bus"]["prefix"]
     source = (ROOT / "crates/ports/src/bus.rs").read_text()
-    assert re.search(rf'Self::Evaluate => "{re.escape(name)}"', source)
+    triggers = scaled["spec"]["triggers"]
+    for trigger, queue in zip(triggers, ["Evaluate", "Compact"], strict=True):
+        name = trigger["metadata"]["queueName"].removeprefix(prefix)
+        assert re.search(rf'Self::{queue} => "{re.escape(name)}"', source)
 
 
 def test_a_pod_is_asked_for_when_eight_rounds_of_work_wait(tmp_path):
     (scaled,) = of_kind("production", "ScaledObject")
-    (trigger,) = scaled["spec"]["triggers"]
+    (trigger,) = [t for t in scaled["spec"]["triggers"] if t["metadata"]["queueName"].endswith("evaluate")]
     assert int(trigger["metadata"]["value"]) == 8 * effective("production", tmp_path)["evaluate"]["concurrency"]
 
 

@@ -192,13 +192,13 @@ def test_one_thing_alone_sets_the_number_of_pods(overlay):
     assert fixed == {f"hindsight-{r}" for r in ROLES} - wanted
 
 
-def test_the_evaluators_scale_by_their_queue():
+def test_the_evaluators_scale_by_their_queues():
     (scaled,) = of_kind("production", "ScaledObject")
-    (trigger,) = scaled["spec"]["triggers"]
     (login,) = of_kind("production", "TriggerAuthentication")
-    assert trigger["authenticationRef"]["name"] == login["metadata"]["name"]
     (endpoints,) = [m for m in of_kind("production", "ConfigMap") if "endpoints" in m["metadata"]["name"]]
-    assert trigger["metadata"]["hostFromEnv"] in endpoints["data"]
+    for trigger in scaled["spec"]["triggers"]:
+        assert trigger["authenticationRef"]["name"] == login["metadata"]["name"]
+        assert trigger["metadata"]["hostFromEnv"] in endpoints["data"]
 
 
 def test_prometheus_finds_the_metrics():
