@@ -116,7 +116,11 @@ fn receipts_are_written_like_this() {
     for (point, golden) in written {
         let at = if golden == RECEIPT { 60 } else { 120 };
         let shown_at = format!("at={}", time(at).as_microsecond());
-        assert_eq!(shown(&point.payload), [&shown_at, r#"tenant="acme""#, r#"visibility="user:anna""#]);
+        let injected = r#"injected=["2cca044e-6816-5afe-83f9-e8264a1b272b"]"#;
+        let mut expected = vec![shown_at.as_str()];
+        expected.extend((golden == RECEIPT).then_some(injected));
+        expected.extend([r#"tenant="acme""#, r#"visibility="user:anna""#]);
+        assert_eq!(shown(&point.payload), expected);
         assert_eq!(text(&point.payload, field::RECORD), Some(golden));
     }
 }
