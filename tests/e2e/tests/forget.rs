@@ -2,7 +2,7 @@
 //! is as it was.
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like tests")]
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use hindsight_client::Client;
 use hindsight_e2e::{Kind, Server, trajectory, until};
@@ -17,7 +17,7 @@ use hindsight_proto::{
     operations::v1::ListDeadLettersRequest,
     recall::v1::{ExplainRecallRequest, RecallRequest},
 };
-use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 
 const KINDS: [MemoryKind; 5] = [
     MemoryKind::Fact,
@@ -159,12 +159,15 @@ async fn answers(world: &World) -> String {
         for person in &world.people {
             for trace_id in person.runs.iter().cloned() {
                 let request = GetTrajectoryRequest { trace_id, user: user.clone() };
-                all += &format!("{:?}\n", client.get_trajectory(request).await.map_err(|e| e.code()));
+                all += &format!("{:?}\n", client.get_trajectory(request).await.map_err(|e| e.code));
             }
             for receipt_id in person.receipts.iter().cloned() {
-                let request =
-                    ExplainRecallRequest { receipt_id, user: user.clone(), ..ExplainRecallRequest::default() };
-                all += &format!("{:?}\n", client.explain_recall(request).await.map_err(|e| e.code()));
+                let request = ExplainRecallRequest {
+                    receipt_id,
+                    user: user.clone(),
+                    ..ExplainRecallRequest::default()
+                };
+                all += &format!("{:?}\n", client.explain_recall(request).await.map_err(|e| e.code));
             }
         }
         let request = ListFailuresRequest { user: user.clone(), ..ListFailuresRequest::default() };
@@ -175,8 +178,8 @@ async fn answers(world: &World) -> String {
 }
 
 /// What a user can list of their own.
-async fn own(client: &Client, person: &Person) -> BTreeMap<String, String> {
-    let mut own = BTreeMap::new();
+async fn own(client: &Client, person: &Person) -> BTreeSet<String> {
+    let mut own = BTreeSet::new();
     for kind in KINDS {
         let request = ListMemoriesRequest {
             kind: kind as i32,
@@ -186,23 +189,15 @@ async fn own(client: &Client, person: &Person) -> BTreeMap<String, String> {
         };
         for memory in client.list_memories(request).await.unwrap().memories {
             let said = format!("{memory:?}");
-            if said.contains(&person.token) && kind != MemoryKind::Lesson && kind != MemoryKind::FailurePattern {
-                own.insert(format!("{kind:?} {:?}", memory.body.as_ref().map(id_of)), said);
+            if said.contains(&person.token)
+                && kind != MemoryKind::Lesson
+                && kind != MemoryKind::FailurePattern
+            {
+                own.insert(said);
             }
         }
     }
     own
-}
-
-fn id_of(body: &hindsight_proto::common::v1::memory::Body) -> String {
-    use hindsight_proto::common::v1::memory::Body;
-    match body {
-        Body::Fact(m) => m.id.clone(),
-        Body::Experience(m) => m.id.clone(),
-        Body::Lesson(m) => m.id.clone(),
-        Body::FailurePattern(m) => m.id.clone(),
-        Body::Step(m) => m.id.clone(),
-    }
 }
 
 /// The forms in which a token may stand in a file: as it is, and as base64 cuts it.
@@ -326,7 +321,9 @@ async fn nothing_of_a_forgotten_user_is_left_anywhere() {
     until("lessons are learned anew", async || {
         let request = ListMemoriesRequest { kind: MemoryKind::FailurePattern as i32, ..Default::default() };
         let patterns = client.list_memories(request).await.unwrap().memories;
-        let known = patterns.iter().any(|m| others.iter().any(|n| format!("{m:?}").contains(&world.people[*n].token)));
+        let known = patterns
+            .iter()
+            .any(|m| others.iter().any(|n| format!("{m:?}").contains(&world.people[*n].token)));
         if known { Ok(()) } else { Err(format!("{patterns:?}")) }
     })
     .await;
@@ -368,14 +365,13 @@ async fn what_was_recorded_before_and_arrives_late_is_dropped() {
     // What comes behind it on the same queue is there: the other one was met before.
     let mut marker = trajectory("marker", 6, Kind::Judged);
     marker.user = "bob".to_owned();
-    let request = SubmitTrajectoryRequest { trajectory: Some(marker), consistency: Consistency::Indexed as i32 };
+    let request =
+        SubmitTrajectoryRequest { trajectory: Some(marker), consistency: Consistency::Indexed as i32 };
     client.submit_trajectory(request).await.unwrap();
     let request = GetTrajectoryRequest { trace_id: "late".to_owned(), user: "ann".to_owned() };
-    until("nothing of the late run is there", async || {
-        match client.get_trajectory(request.clone()).await {
-            Err(_) => Ok(()),
-            Ok(found) => Err(format!("{found:?}")),
-        }
+    until("nothing of the late run is there", async || match client.get_trajectory(request.clone()).await {
+        Err(_) => Ok(()),
+        Ok(found) => Err(format!("{found:?}")),
     })
     .await;
     until("its bytes are gone", async || {
@@ -414,7 +410,8 @@ async fn one_fact_is_gone_with_what_its_neighbours_knew_of_it() {
         request_id: "6f1c0c3e-0000-4000-8000-000000000003".to_owned(),
     };
     let begun = client.delete_memory(request.clone()).await.unwrap().forgetting.unwrap();
-    let facts = ListMemoriesRequest { kind: MemoryKind::Fact as i32, user: "ann".to_owned(), ..Default::default() };
+    let facts =
+        ListMemoriesRequest { kind: MemoryKind::Fact as i32, user: "ann".to_owned(), ..Default::default() };
     let listed = format!("{:?}", client.list_memories(facts.clone()).await.unwrap());
     assert!(!listed.contains(&ann.facts[1]), "it is not served when the call returns: {listed}");
     assert_proved(&over(&client, begun.clone()).await);
@@ -426,6 +423,7 @@ async fn one_fact_is_gone_with_what_its_neighbours_knew_of_it() {
     // The same request again is the same deletion; another one finds nothing.
     let again = client.delete_memory(request.clone()).await.unwrap().forgetting.unwrap();
     assert_eq!((again.id, again.state), (begun.id, ForgettingState::Done as i32));
-    let other = DeleteMemoryRequest { request_id: "6f1c0c3e-0000-4000-8000-000000000004".to_owned(), ..request };
+    let other =
+        DeleteMemoryRequest { request_id: "6f1c0c3e-0000-4000-8000-000000000004".to_owned(), ..request };
     assert!(client.delete_memory(other).await.is_err());
 }
