@@ -1,4 +1,4 @@
-//! A data directory in one file: a tar archive that begins with a manifest of everything in it.
+//! A data directory in one file: a compressed tar archive that begins with a manifest of everything in it.
 
 mod pack;
 mod unpack;

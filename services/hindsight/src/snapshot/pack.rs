@@ -4,6 +4,7 @@ use std::{
     path::Path,
 };
 
+use flate2::{Compression, write::GzEncoder};
 use hindsight_types::Timestamp;
 use hindsight_wiring::{Failure, code};
 use sha2::{Digest as _, Sha256};
@@ -84,14 +85,16 @@ fn write(dir: &Path, draft: &Path, manifest: &Manifest) -> io::Result<()> {
     // Everything that is known stands in it.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut archive = tar::Builder::new(BufWriter::new(options.open(draft)?));
+    // The engine's files are large and nearly empty.
+    let packed = GzEncoder::new(BufWriter::new(options.open(draft)?), Compression::fast());
+    let mut archive = tar::Builder::new(packed);
     let text = serde_json::to_vec_pretty(manifest)?;
     archive.append_data(&mut header(text.len() as u64), MANIFEST, text.as_slice())?;
     for entry in &manifest.files {
         let input = File::open(dir.join(&entry.path))?;
         archive.append_data(&mut header(entry.bytes), &entry.path, input.take(entry.bytes))?;
     }
-    let mut output = archive.into_inner()?;
+    let mut output = archive.into_inner()?.finish()?;
     output.flush()?;
     output.get_ref().sync_all()
 }

@@ -15,6 +15,7 @@ fn data(root: &TempDir) -> PathBuf {
         ("serve.json", b"{}".to_vec()),
         ("bus.db", vec![7; 100_000]),
         ("facts/一", b"tea".to_vec()),
+        ("facts/hole", [vec![1; 10], vec![0; 300_000]].concat()),
         ("facts/segments/lock", b"the engine's own".to_vec()),
     ] {
         fs::write(dir.join(name), bytes).unwrap();
@@ -43,9 +44,9 @@ fn below(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn what_is_packed_is_unpacked() {
     let root = TempDir::new().unwrap();
     let dir = data(&root);
-    let file = root.path().join("snapshot.tar");
+    let file = root.path().join("snapshot.tar.gz");
     let manifest = pack(&dir, &file, NOW).unwrap();
-    assert_eq!((manifest.files(), manifest.bytes()), (3, 100_000 + 3 + 16));
+    assert_eq!((manifest.files(), manifest.bytes()), (4, 100_000 + 3 + 300_010 + 16));
     assert_eq!(pack(&dir, &file, NOW).unwrap_err().code, code::USAGE, "nothing is overwritten");
 
     let other = root.path().join("other");
@@ -79,7 +80,7 @@ proptest! {
         let root = TempDir::new().unwrap();
         let dir = data(&root);
         fs::write(dir.join("bus.db"), b"short").unwrap();
-        let file = root.path().join("snapshot.tar");
+        let file = root.path().join("snapshot.tar.gz");
         pack(&dir, &file, NOW).unwrap();
         let mut bytes = fs::read(&file).unwrap();
         let at = at % bytes.len();

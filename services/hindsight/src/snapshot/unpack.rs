@@ -1,9 +1,10 @@
 use std::{
     fs::{self, File},
-    io::{self, BufReader, Read},
+    io::{self, BufReader, Read, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
 };
 
+use flate2::read::GzDecoder;
 use hindsight_wiring::{Failure, code};
 use sha2::{Digest as _, Sha256};
 
@@ -66,7 +67,7 @@ fn bring(file: &Path, to: &Path) -> Result<Manifest, Failure> {
     let wrong = |problem: String| Failure::new(code::DATA, format!("{}: {problem}", file.display()));
     let input =
         File::open(file).map_err(|e| Failure::new(code::NO_INPUT, format!("{}: {e}", file.display())))?;
-    let mut archive = tar::Archive::new(BufReader::new(input));
+    let mut archive = tar::Archive::new(GzDecoder::new(BufReader::new(input)));
     let no_archive = |e: io::Error| wrong(format!("is no snapshot, or was changed: {e}"));
     let mut entries = archive.entries().map_err(no_archive)?;
     let first = entries.next().transpose().map_err(no_archive)?;
@@ -114,9 +115,15 @@ fn copy(mut entry: impl Read, expected: &Entry, to: &Path) -> io::Result<()> {
             break;
         }
         digest.update(&block[..read]);
-        io::Write::write_all(&mut output, &block[..read])?;
         bytes += read as u64;
+        // Zeros take no place on the disk, as where they are from.
+        if block[..read].iter().all(|byte| *byte == 0) {
+            output.seek(SeekFrom::Start(bytes))?;
+        } else {
+            output.write_all(&block[..read])?;
+        }
     }
+    output.set_len(bytes)?;
     if bytes != expected.bytes || hex(digest) != expected.sha256 {
         let problem = format!("`{}` is not as it was written: its checksum does not fit", expected.path);
         return Err(io::Error::new(io::ErrorKind::InvalidData, problem));

@@ -155,13 +155,15 @@ fn what_a_kill_breaks_off_goes_on() {
 #[test]
 fn a_data_directory_is_copied_and_restored_whole() {
     let home = filled();
-    let file = home.path().join("snapshot.tar");
+    let file = home.path().join("snapshot.tar.gz");
     let name = file.to_str().unwrap();
     let server = home.serve(&[]);
     let refused = home.run(&["snapshot", name]);
     assert!(refused.code() == 69 && refused.stderr().contains("in use by a server"), "{}", refused.stderr());
     assert_eq!(server.terminate(), Some(0));
     let told = home.json(&["snapshot", name]);
+    let packed = fs::metadata(&file).unwrap().len();
+    assert!(packed * 20 < told["bytes"].as_u64().unwrap(), "{packed} bytes: {told}");
     assert!(told["files"].as_u64().unwrap() > 10, "{told}");
 
     let other = Home::new();
@@ -178,5 +180,5 @@ fn a_data_directory_is_copied_and_restored_whole() {
     let third = Home::new();
     let refused = third.run(&["restore", name]);
     assert!(refused.code() == 65 && !third.data().exists(), "{}", refused.stderr());
-    assert_eq!(home.run(&["--server", "http://127.0.0.1:1", "snapshot", "x.tar"]).code(), 64);
+    assert_eq!(home.run(&["--server", "http://127.0.0.1:1", "snapshot", "x.tar.gz"]).code(), 64);
 }
