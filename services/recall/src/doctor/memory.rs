@@ -77,13 +77,13 @@ impl Doctor {
                 Stage::Stored,
                 "RETIRED",
                 format!("retired: {}", standing.why),
-                format!("approve it if that is wrong: `hindsight lessons approve {id}`"),
+                format!("approve it if that is wrong: `hindsight lessons approve {id} --reason …`"),
             ),
             LessonStage::Candidate if policy.gate != Gate::Off => chain.broken(
                 Stage::Stored,
                 "CANDIDATE",
                 format!("candidate, not served yet: waits for {}", standing.next),
-                format!("approve it if you know it to be right: `hindsight lessons approve {id}`"),
+                format!("approve it if you know it to be right: `hindsight lessons approve {id} --reason …`"),
             ),
             stage => {
                 let word = match stage {

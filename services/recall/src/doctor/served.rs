@@ -202,7 +202,7 @@ pub(super) fn came_to(
             Stage::Helped,
             "HARMED",
             format!("given, and it misled: {} against, {good} for it", count(bad, "voice")),
-            "correct it, reject it with `hindsight lessons reject`, or delete it",
+            "correct it, reject it with `hindsight lessons reject`, or delete it with `hindsight memories delete`",
         );
     }
     if ignored + told(FeedbackVerdict::Ignored) > 0 {
