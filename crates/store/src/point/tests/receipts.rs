@@ -117,8 +117,9 @@ fn receipts_are_written_like_this() {
         let at = if golden == RECEIPT { 60 } else { 120 };
         let shown_at = format!("at={}", time(at).as_microsecond());
         let injected = r#"injected=["2cca044e-6816-5afe-83f9-e8264a1b272b"]"#;
+        let memory = r#"memory_id="2cca044e-6816-5afe-83f9-e8264a1b272b""#;
         let mut expected = vec![shown_at.as_str()];
-        expected.extend((golden == RECEIPT).then_some(injected));
+        expected.push(if golden == RECEIPT { injected } else { memory });
         expected.extend([r#"tenant="acme""#, r#"visibility="user:anna""#]);
         assert_eq!(shown(&point.payload), expected);
         assert_eq!(text(&point.payload, field::RECORD), Some(golden));
