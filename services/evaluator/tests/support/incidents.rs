@@ -67,11 +67,11 @@ pub(crate) async fn judge(house: &House, run: &Trajectory) {
     settled(house).await;
 }
 
-/// The lesson about the mode of the file.
+/// The lesson about the mode of the file; of several always the same.
 pub(crate) async fn lesson(house: &House, scope: &Scope) -> Lesson {
     let found = house.ledger.lessons(&Viewer::of_scope(scope), None, &Default::default()).await.unwrap();
     let of_mode = |l: &Lesson| l.scope == *scope && l.basis.chosen.contains("chmod 640");
-    found.items.into_iter().find(of_mode).unwrap()
+    found.items.into_iter().filter(of_mode).min_by_key(|l| l.id).unwrap()
 }
 
 /// What the ledger says of a lesson, oldest first.
@@ -97,7 +97,9 @@ pub(crate) async fn recall(house: &House, scope: &Scope, id: u128, asked: &str) 
         Search { kind: MemoryKind::Lesson, arm: arm.clone(), limit: 10, action_name: None, ids: None };
     let found = house.ledger.search(&viewer, &search).await.unwrap();
     let scale = DenseScale { zero: 0.0, crowd: 0.0, full: 1.0, weight: 0.0 };
-    let mut pool = Pool::new(query, Vec::new(), scale, Settings::default());
+    // How near is near enough is tested elsewhere.
+    let settings = Settings { floor: 0.01, tail_floor: 0.01, ..Settings::default() };
+    let mut pool = Pool::new(query, Vec::new(), scale, settings);
     pool.add(MemoryKind::Lesson, &arm, found);
     let ids: Vec<_> = pool.shortlist().into_iter().map(|(_, id)| id).collect();
     let fetched = house.ledger.fetch(&viewer, MemoryKind::Lesson, &ids).await.unwrap();
