@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use hindsight_types::{Memory, MemoryId, Stage, TraceId, Withheld, WithheldReason};
+use hindsight_types::{Memory, MemoryId, OutcomeStatus, Stage, TraceId, Withheld, WithheldReason};
 
 use super::{
     Candidate, Ranked, Ranking, Request, best_first,
@@ -76,11 +76,17 @@ impl<'a> Selection<'a> {
         self.withheld.extend(alone.iter().map(|c| withhold(c, WithheldReason::Stage, None)));
     }
 
-    /// Scores only sink by what was chosen, so those behind a candidate that already beats them wait unseen.
+    /// Scores only sink by what was chosen, so those behind a candidate that already beats them wait unseen. One
+    /// failed attempt warns; a second one takes no place from what shows a way.
     fn next(&self, waiting: &mut Vec<Waiting>) -> Option<Waiting> {
         let mut best: Option<(usize, f32)> = None;
         let full = self.chosen.len() >= self.request.limit;
+        let warned = self.chosen.iter().any(|(c, _)| is_failed_attempt(&c.memory));
+        let last = warned && waiting.iter().any(|w| !is_failed_attempt(&w.candidate.memory));
         for (at, w) in waiting.iter_mut().enumerate() {
+            if last && is_failed_attempt(&w.candidate.memory) {
+                continue;
+            }
             if best.is_some_and(|(_, value)| full || w.candidate.score() <= value) {
                 break;
             }
@@ -204,6 +210,10 @@ impl<'a> Selection<'a> {
             if items.is_empty() { empty_reason(&withheld, self.settings) } else { String::new() };
         Ranking { items, withheld, block, tokens, empty_reason }
     }
+}
+
+fn is_failed_attempt(memory: &Memory) -> bool {
+    matches!(memory, Memory::Experience(m) if m.evaluation.outcome == OutcomeStatus::Failure)
 }
 
 /// 0 to 1: in words and, where that is known, in meaning too. Neighbours in a talk are near in meaning by what

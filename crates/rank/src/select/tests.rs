@@ -243,3 +243,31 @@ proptest! {
         prop_assert_eq!(told, ids);
     }
 }
+
+#[test]
+fn a_second_failed_attempt_takes_no_place_from_what_shows_a_way() {
+    let task = |n: u32| format!("{QUERY}, report {n}");
+    let failed =
+        |n: u32| Memory::Experience(Box::new(experience(&format!("f{n}"), &task(n), OutcomeStatus::Failure)));
+    let worked = |n: u32| run_of(&format!("w{n}"), &task(n));
+    let hits = |worked_too: bool| {
+        let tried = [1, 2, 3].map(|n| hit(failed(n), 0.9));
+        let ways = [4, 5].map(|n| hit(worked(n), 0.6));
+        tried.into_iter().chain(ways.into_iter().filter(move |_| worked_too)).collect::<Vec<_>>()
+    };
+    let outcomes = |worked_too| -> Vec<OutcomeStatus> {
+        let ranking = run(hits(worked_too), |_| ());
+        let of = |m: &Memory| match m {
+            Memory::Experience(m) => m.evaluation.outcome,
+            _ => OutcomeStatus::Unknown,
+        };
+        ranking.items.iter().map(|item| of(&item.memory)).collect()
+    };
+    use OutcomeStatus::{Failure, Success};
+    assert_eq!(outcomes(true), [Failure, Success, Success]);
+    assert_eq!(
+        outcomes(false),
+        [Failure, Failure, Failure],
+        "where nothing worked, what was tried is all there is"
+    );
+}
