@@ -60,7 +60,9 @@ pub(crate) struct Tools {
 pub(crate) enum Effect {
     Done,
     /// What it was to act on is no longer so.
-    Skipped { why: String },
+    Skipped {
+        why: String,
+    },
 }
 
 impl Effect {
@@ -82,9 +84,7 @@ pub(crate) async fn run(tools: &Tools, tenant: &TenantId, work: &Work) -> Result
         Work::Condense { sources } => condense::run(tools, tenant, sources).await,
         Work::Merge { kind, keep, duplicates } => merge::run(tools, tenant, *kind, *keep, duplicates).await,
         Work::Archive { kind, memories } => archive::run(tools, tenant, *kind, memories).await,
-        Work::Supersede { kind, newer, older } => {
-            supersede::run(tools, tenant, *kind, *newer, older).await
-        }
+        Work::Supersede { kind, newer, older } => supersede::run(tools, tenant, *kind, *newer, older).await,
         Work::ExpireFacts { facts } => expire_facts::run(tools, tenant, facts).await,
     }
 }

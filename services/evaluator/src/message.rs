@@ -4,7 +4,9 @@ use hindsight_codec::{compaction_task_to_proto, schema, scope_from_proto, scope_
 use hindsight_ingest::assemble::evaluation_request_id;
 use hindsight_ports::Envelope;
 use hindsight_proto::event::v1::{CompactionRequested, EvaluationRequested, ReevaluationContinued};
-use hindsight_types::{CompactionTask, EvaluationRecord, Reevaluation, ReevaluationId, Scope, Timestamp, TraceId};
+use hindsight_types::{
+    CompactionTask, EvaluationRecord, Reevaluation, ReevaluationId, Scope, Timestamp, TraceId,
+};
 use prost::Message as _;
 use uuid::Uuid;
 

@@ -207,7 +207,10 @@ impl Worker {
     async fn evaluate(&self, job: &mut Job<'_>, events: Vec<Event>) -> Result<End, Broken> {
         let run = match assemble::assemble(events) {
             Assembly::Complete(run) => *run,
-            Assembly::Missing(_) if job.attempts >= self.settings.attempts && self.is_gone(job.requested, Timestamp::MIN).await? => {
+            Assembly::Missing(_)
+                if job.attempts >= self.settings.attempts
+                    && self.is_gone(job.requested, Timestamp::MIN).await? =>
+            {
                 let reason = "what came before was forgotten".to_owned();
                 self.record(job, EvaluationState::Skipped { reason }).await?;
                 return Ok(End::Done);
