@@ -30,6 +30,8 @@ const STEPS: usize = 2_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stance {
     Followed,
+    /// It did what is advised, saw the trouble as before, and reached what it reached by something else.
+    InVain,
     /// It reached what it reached by what the advice rejects, or by the opposite.
     Contradicted,
     Neither,
@@ -48,6 +50,8 @@ pub struct Reading {
 pub struct Run {
     outcome: OutcomeStatus,
     deeds: Vec<Deed>,
+    /// All calls that worked, whether they mattered or not.
+    tried: Vec<Deed>,
     context: Context,
     sightings: Sightings,
     words: Words,
@@ -74,12 +78,15 @@ struct Advice {
 impl Run {
     pub fn new(t: &Trajectory, evaluation: &Evaluation) -> Self {
         let judged = || t.steps.iter().zip(&evaluation.steps).take(STEPS);
-        let deeds = judged().filter(|(step, verdict)| counts(step, verdict, evaluation.outcome));
-        let deeds =
-            deeds.flat_map(|(s, _)| act::of_step(s).into_iter().map(|act| Deed { act, step: s.step_index }));
+        let deeds_of = |wanted: fn(&Step, &StepEvaluation, OutcomeStatus) -> bool| -> Vec<Deed> {
+            let steps = judged().filter(|(step, verdict)| wanted(step, verdict, evaluation.outcome));
+            let deed = |step: &Step, act| Deed { act, step: step.step_index };
+            steps.flat_map(|(s, _)| act::of_step(s).into_iter().map(move |act| deed(s, act))).collect()
+        };
         Self {
             outcome: evaluation.outcome,
-            deeds: deeds.collect(),
+            deeds: deeds_of(counts),
+            tried: deeds_of(|step, _, _| worked(step)),
             context: Context::of(t),
             sightings: Sightings::of(t),
             words: Words::of(t),
@@ -139,6 +146,10 @@ impl Run {
         if advice.chosen.len() > CALLS {
             return self.neither(self.words.too_much(advice.chosen.len()));
         }
+        if let Some((steps, still)) = self.in_vain(advice) {
+            let rationale = self.words.in_vain(&steps, still, &advice.chosen);
+            return Reading { stance: Stance::InVain, rationale };
+        }
         if let Some(steps) = self.followed(advice) {
             return Reading {
                 stance: Stance::Followed,
@@ -163,13 +174,35 @@ impl Run {
         // Whoever only looks does what everybody does, unless it is what the trouble calls for.
         let looks = !advice.chosen.iter().any(|act| act.writes);
         let from = if looks { advice.applies.seen? } else { advice.applies.from()? };
-        let mut deeds = self.deeds.iter().filter(|deed| deed.step >= from);
+        self.made(&self.deeds, from, advice)
+    }
+
+    /// The steps of `deeds`, from one on, that made all of the advised calls, in their order.
+    fn made(&self, deeds: &[Deed], from: u32, advice: &Advice) -> Option<Vec<u32>> {
+        let mut deeds = deeds.iter().filter(|deed| deed.step >= from);
         let steps: Option<Vec<u32>> = advice
             .chosen
             .iter()
             .map(|wanted| deeds.find(|deed| self.agrees(wanted, deed, advice)).map(|deed| deed.step))
             .collect();
         steps.filter(|steps| !steps.is_empty())
+    }
+
+    /// The steps that made all of the advised calls and did not help, with the one that saw so: before anything else
+    /// was changed it found the trouble of before, and what ended it came later.
+    fn in_vain(&self, advice: &Advice) -> Option<(Vec<u32>, u32)> {
+        let ended = matches!(self.outcome, OutcomeStatus::Success | OutcomeStatus::Partial);
+        if !ended || !advice.chosen.iter().any(|act| act.writes) {
+            return None;
+        }
+        let steps = self.made(&self.tried, advice.applies.from()?, advice)?;
+        let (first, last) = (*steps.first()?, *steps.last()?);
+        let changes = |deed: &&Deed| deed.step > last && deed.act.writes;
+        let next = self.tried.iter().find(changes)?.step;
+        let advised = |deed: &Deed| advice.chosen.iter().any(|wanted| self.agrees(wanted, deed, advice));
+        let ended_otherwise = self.deeds.iter().filter(changes).any(|deed| !advised(deed));
+        let still = self.sightings.again(first, last..next).filter(|_| ended_otherwise)?;
+        Some((steps, still))
     }
 
     /// A call by which the run went against the advice. It counts only when everything that the run changed was
@@ -203,13 +236,16 @@ impl Run {
 
 /// Whether a step counts as something that the run did: it worked, and, unless the run failed, it was needed.
 fn counts(step: &Step, verdict: &StepEvaluation, outcome: OutcomeStatus) -> bool {
-    step.action_type == ActionType::ToolCall
-        && step.status != StepStatus::Error
+    worked(step)
         && match verdict.label {
             StepLabel::Necessary => true,
             StepLabel::Failed => false,
             StepLabel::Redundant | StepLabel::Misleading => outcome == OutcomeStatus::Failure,
         }
+}
+
+fn worked(step: &Step) -> bool {
+    step.action_type == ActionType::ToolCall && step.status != StepStatus::Error
 }
 
 /// Notes in each advised call what tells it from a rejected one: what agrees in nothing else is another deed.

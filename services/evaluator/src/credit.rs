@@ -74,7 +74,7 @@ fn named(lines: &[Line]) -> BTreeSet<MemoryId> {
 fn credited(stance: Stance, outcome: OutcomeStatus) -> Verdict {
     match (stance, outcome) {
         (Stance::Followed, OutcomeStatus::Success) => Verdict::Supported,
-        (Stance::Followed, OutcomeStatus::Failure) => Verdict::Refuted,
+        (Stance::Followed, OutcomeStatus::Failure) | (Stance::InVain, _) => Verdict::Refuted,
         _ => Verdict::Ignored,
     }
 }
@@ -83,9 +83,9 @@ fn credited(stance: Stance, outcome: OutcomeStatus) -> Verdict {
 fn observed(stance: Stance, outcome: OutcomeStatus) -> Option<Verdict> {
     match (stance, outcome) {
         (Stance::Followed, OutcomeStatus::Success) => Some(Verdict::Supported),
-        (Stance::Followed, OutcomeStatus::Failure) | (Stance::Contradicted, OutcomeStatus::Success) => {
-            Some(Verdict::Refuted)
-        }
+        (Stance::Followed, OutcomeStatus::Failure)
+        | (Stance::Contradicted, OutcomeStatus::Success)
+        | (Stance::InVain, _) => Some(Verdict::Refuted),
         _ => None,
     }
 }

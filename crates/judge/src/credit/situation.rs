@@ -1,6 +1,6 @@
 //! Whether, and from when on, a run was in the situation that a memory is about.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use hindsight_text::{is_stop_word, overlap, token_set, truncate_chars};
 use hindsight_types::{ActionType, StepStatus, Trajectory};
@@ -85,6 +85,18 @@ impl Sightings {
             seen: self.lines.iter().find(seen).map(|line| line.from),
             same_task: task.len() >= FEW && same,
         }
+    }
+
+    /// The first step after `done.start` and before `done.end` that saw the trouble that was seen before step `first`.
+    pub(super) fn again(&self, first: u32, done: Range<u32>) -> Option<u32> {
+        let before: Vec<&Line> = self.lines.iter().filter(|line| (1..=first).contains(&line.from)).collect();
+        let after = self.lines.iter().filter(|line| line.from > done.start + 1 && line.from <= done.end);
+        let same = |a: &Line, b: &Line| {
+            let near = overlap(&a.words, &b.words).min(overlap(&b.words, &a.words));
+            !a.words.is_empty() && (a.words == b.words || a.words.len() >= FEW && near >= SAME_SYMPTOM)
+        };
+        let mut still = after.filter(|line| before.iter().any(|b| same(b, line)));
+        still.next().map(|line| line.from - 1)
     }
 
     pub(super) fn of_failure(&self, tool: &str, signature: &str) -> Applies {

@@ -79,6 +79,42 @@ fn another_run_that_does_the_same_for_another_container_followed() {
     );
 }
 
+/// The advised calls, the trouble again or not, and another way out.
+fn another_way_out(after: &str) -> Trajectory {
+    run("The container checkout-api restarts in a loop. Find out why and fix it.")
+        .call("bash", r#"{"command":"docker ps -a"}"#, "checkout-api  Restarting (1) 9 seconds ago")
+        .call(
+            "bash",
+            r#"{"command":"docker logs checkout-api --tail 50"}"#,
+            "2026-04-02T08:10:05Z FATAL cannot read /etc/pay/db.yaml: permission denied",
+        )
+        .call("bash", r#"{"command":"chmod 640 /etc/pay/db.yaml"}"#, "")
+        .call("bash", r#"{"command":"docker restart checkout-api"}"#, "checkout-api")
+        .call("bash", r#"{"command":"docker logs checkout-api --since 1m"}"#, after)
+        .call("bash", r#"{"command":"chown checkout /etc/pay/db.yaml"}"#, "")
+        .call("bash", r#"{"command":"docker logs checkout-api --since 1m"}"#, "listening on 8080")
+        .says("checkout-api is up again: the file belonged to somebody else.")
+        .succeeded()
+}
+
+#[test]
+fn advice_after_which_the_trouble_was_still_there_was_followed_in_vain() {
+    let lesson = lessons(&restart_loop()).remove(0);
+    let still = "2026-04-02T08:14:41Z FATAL cannot read /etc/pay/db.yaml: permission denied";
+    let told = reading(&another_way_out(still), &lesson);
+    assert_eq!(told.stance, Stance::InVain, "{told:?}");
+    assert!(told.rationale.contains("step 4 saw the trouble as before"), "{}", told.rationale);
+    // Another trouble says nothing of the first one.
+    let other = reading(&another_way_out("2026-04-02T08:14:41Z ERROR listen 8080: address in use"), &lesson);
+    assert_ne!(other.stance, Stance::InVain, "{other:?}");
+    assert_ne!(stance(&another_way_out("listening on 8080"), &lesson), Stance::InVain);
+    // Nothing ended it: how the run ended says what is to be said.
+    let mut failed = another_way_out(still);
+    failed.outcome.status = OutcomeStatus::Failure;
+    failed.outcome.evidence.clear();
+    assert_ne!(stance(&failed, &lesson), Stance::InVain);
+}
+
 #[rstest]
 #[case::another_mode("chmod 755 /etc/pay/db.yaml")]
 #[case::another_file("chmod 640 /etc/shadow")]

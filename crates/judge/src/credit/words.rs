@@ -42,6 +42,15 @@ impl Words {
         }
     }
 
+    pub(super) fn in_vain(self, steps: &[u32], still: u32, chosen: &[Act]) -> String {
+        let did = self.followed(steps, chosen);
+        if self.chinese {
+            format!("{did}；第 {still} 步仍看到原来的问题，结果是靠后来的其他操作达到的")
+        } else {
+            format!("{did}; step {still} saw the trouble as before, and something else ended it")
+        }
+    }
+
     pub(super) fn contradicted(self, step: u32, act: &Act) -> String {
         if self.chinese {
             format!("它只靠建议所反对的做法达到结果，如第 {step} 步：{}", shown(act))

@@ -34,7 +34,7 @@ impl Bench {
             let of_others = |m: &Lesson| {
                 !m.sources.is_empty()
                     && !m.sources.contains(&account.trace_id)
-                    && account.run.lesson(m).stance != Stance::Contradicted
+                    && !matches!(account.run.lesson(m).stance, Stance::Contradicted | Stance::InVain)
             };
             if let Some(memory @ Memory::Lesson(lesson)) = &known
                 && of_others(lesson)
