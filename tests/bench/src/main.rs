@@ -19,6 +19,7 @@ mod scale;
 mod simulated;
 mod submit;
 mod system;
+mod upkeep;
 mod world;
 mod write;
 mod year;

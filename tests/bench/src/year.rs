@@ -3,7 +3,6 @@
 
 mod disk;
 mod rare;
-mod upkeep;
 
 use std::{
     path::PathBuf,
@@ -23,6 +22,7 @@ use crate::{
     report::Report,
     simulated::Hindsight,
     submit::{self, Proof},
+    upkeep,
     world::{
         advice::{Advice, Told},
         agent,

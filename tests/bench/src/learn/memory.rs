@@ -61,7 +61,7 @@ impl Memory {
     }
 
     /// Asks with the words of the report, in the environment of the task.
-    pub(crate) async fn recall(&self, task: &Task) -> anyhow::Result<Recalled> {
+    pub(crate) async fn recall(&mut self, task: &Task) -> anyhow::Result<Recalled> {
         let (practice, place) = (task.fault.practice(), task.fault.place.tag());
         match self {
             Self::None => Ok(Recalled::default()),

@@ -8,27 +8,43 @@ use hindsight_types::Timestamp;
 use crate::{
     simulated::Hindsight,
     submit::{self, Proof},
+    upkeep,
     world::{agent::Run, task::Task},
 };
 
-pub(crate) struct Product(Hindsight);
+pub(crate) struct Product {
+    hindsight: Hindsight,
+    /// The night after which upkeep was done last.
+    night: i64,
+}
+
+const DAY: i64 = 24 * 3600;
 
 impl Product {
     /// `gated`: lessons serve only with evidence.
     pub(crate) async fn open(dir: Option<&Path>, now: Timestamp, gated: bool) -> anyhow::Result<Self> {
         let gate = if gated { "evidence" } else { "off" };
-        Ok(Self(Hindsight::start(dir, now, &[("lifecycle.gate", gate)]).await?))
+        let mut settings = upkeep::by_request_alone().to_vec();
+        settings.push(("lifecycle.gate", gate));
+        let hindsight = Hindsight::start(dir, now, &settings).await?;
+        Ok(Self { hindsight, night: now.as_second() / DAY })
     }
 
-    /// The block and its receipt.
-    pub(crate) async fn recall(&self, task: &Task) -> anyhow::Result<(String, String)> {
-        self.0.set_time(task.at);
+    /// The block and its receipt. In the night before, there was upkeep.
+    pub(crate) async fn recall(&mut self, task: &Task) -> anyhow::Result<(String, String)> {
+        let night = task.at.as_second() / DAY;
+        if night > self.night {
+            self.night = night;
+            self.hindsight.set_time(Timestamp::from_second(night * DAY)?);
+            upkeep::run(&self.hindsight).await?;
+        }
+        self.hindsight.set_time(task.at);
         let request = RecallRequest {
             query: task.report.clone(),
             environment: Some(submit::environment(task)),
             ..RecallRequest::default()
         };
-        let answer = self.0.client().recall(request).await?;
+        let answer = self.hindsight.client().recall(request).await?;
         anyhow::ensure!(!answer.degraded, "a recall missed its deadline: {:?}", answer.arms);
         Ok((answer.block, answer.receipt_id))
     }
@@ -46,14 +62,14 @@ impl Product {
             Proof::Claim => "claim",
         };
         let trajectory = submit::trajectory(format!("{who}-{}", task.index), task, run, receipt, proof);
-        self.0.set_time(Timestamp::from_second(trajectory.ended_at.map_or(0, |at| at.seconds))?);
+        self.hindsight.set_time(Timestamp::from_second(trajectory.ended_at.map_or(0, |at| at.seconds))?);
         let request =
             SubmitTrajectoryRequest { trajectory: Some(trajectory), ..SubmitTrajectoryRequest::default() };
-        self.0.client().submit_trajectory(request).await?;
-        self.0.settled().await
+        self.hindsight.client().submit_trajectory(request).await?;
+        self.hindsight.settled().await
     }
 
     pub(crate) async fn close(self) {
-        self.0.stop().await;
+        self.hindsight.stop().await;
     }
 }

@@ -13,7 +13,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Settings with which no policy begins by itself: the nights are counted, not waited for.
-pub(super) fn by_request_alone() -> [(&'static str, &'static str); 8] {
+pub(crate) fn by_request_alone() -> [(&'static str, &'static str); 8] {
     const NEVER: &str = "0 0 29 2 *";
     [
         ("compaction.raw_events.schedule", NEVER),
@@ -28,7 +28,7 @@ pub(super) fn by_request_alone() -> [(&'static str, &'static str); 8] {
 }
 
 /// Applies every policy, and returns when all is done.
-pub(super) async fn run(hindsight: &Hindsight) -> anyhow::Result<()> {
+pub(crate) async fn run(hindsight: &Hindsight) -> anyhow::Result<()> {
     let begun = hindsight.client().run_compaction(RunCompactionRequest::default()).await?;
     for run in begun.runs {
         ended(hindsight, run).await?;
