@@ -1,6 +1,8 @@
 //! One method per RPC, with repetition and deadline.
 
-use hindsight_proto::{collector::v1::*, compactor::v1::*, evaluator::v1::*, memory::v1::*, operations::v1::*, recall::v1::*};
+use hindsight_proto::{
+    collector::v1::*, compactor::v1::*, evaluator::v1::*, memory::v1::*, operations::v1::*, recall::v1::*,
+};
 
 use crate::{Client, Error, READ_DEADLINE, WRITE_DEADLINE};
 

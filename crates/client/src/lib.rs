@@ -14,9 +14,9 @@ use std::{convert::Infallible, time::Duration};
 
 use hindsight_proto::{
     collector::v1::collector_service_client::CollectorServiceClient,
+    compactor::v1::compactor_service_client::CompactorServiceClient,
     evaluator::v1::evaluator_service_client::EvaluatorServiceClient,
     memory::v1::memory_service_client::MemoryServiceClient,
-    compactor::v1::compactor_service_client::CompactorServiceClient,
     operations::v1::operations_service_client::OperationsServiceClient,
     recall::v1::recall_service_client::RecallServiceClient,
 };

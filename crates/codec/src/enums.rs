@@ -1,7 +1,8 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    ActionType, EvidenceOrigin, EvidenceSource, Exposure, FactStatus, FactType, FeedbackVerdict, Invalid, MemoryKind,
-    OutcomeStatus, ReviewDecision, RevisionCause, Stage, StepLabel, StepStatus, Verdict, WithheldReason,
+    ActionType, EvidenceOrigin, EvidenceSource, Exposure, FactStatus, FactType, FeedbackVerdict, Invalid,
+    MemoryKind, OutcomeStatus, ReviewDecision, RevisionCause, Stage, StepLabel, StepStatus, Verdict,
+    WithheldReason,
 };
 
 /// `enum_codec!(to, from, Domain, Proto, "field", unspecified, {Variant, …})`: the two directions of an enum whose

@@ -1,7 +1,7 @@
 use hindsight_proto::common::v1::{self as pb, memory::Kind};
 use hindsight_types::{
-    Attachment, Experience, Fact, FactStatus, FailurePattern, Frequency, Invalid, Lesson, Memory, MemoryId, Revision,
-    SessionId, StepMemory, TaskType, TenantId, TraceId,
+    Attachment, Experience, Fact, FactStatus, FailurePattern, Frequency, Invalid, Lesson, Memory, MemoryId,
+    Revision, SessionId, StepMemory, TaskType, TenantId, TraceId,
 };
 
 use crate::{

@@ -1,8 +1,7 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
-    AgentId, ArmReport, Asked, Feedback, Funnel, Invalid, MemoryId, Period,
-    RecalledItem, Receipt, ReceiptId, Scope, ScoreFactors, SimilarityParts, TaskType, TenantId, TraceId,
-    Withheld,
+    AgentId, ArmReport, Asked, Feedback, Funnel, Invalid, MemoryId, Period, RecalledItem, Receipt, ReceiptId,
+    Scope, ScoreFactors, SimilarityParts, TaskType, TenantId, TraceId, Withheld,
 };
 
 use crate::{

@@ -1,5 +1,6 @@
 use hindsight_proto::storage::v1::{
-    MemoryVersion as PbMemoryVersion, OpenTask as PbOpenTask, Record as PbRecord, record::Body};
+    MemoryVersion as PbMemoryVersion, OpenTask as PbOpenTask, Record as PbRecord, record::Body,
+};
 pub use hindsight_types::RecordBody;
 use hindsight_types::{Invalid, MemoryVersion, OpenTask, Scope, TenantId, TraceId};
 
@@ -77,9 +78,7 @@ pub fn record_from_proto(r: PbRecord) -> Result<Record, Invalid> {
         Body::CompactionRun(x) => RecordBody::CompactionRun(run_record_from_proto(tenant, x)?),
         Body::CompactionTask(x) => RecordBody::CompactionTask(compaction_task_from_proto(&tenant, x)?),
         Body::Forgotten(x) => RecordBody::Forgotten(forgotten_from_proto(tenant, x)?),
-        Body::Forgetting(x) => {
-            RecordBody::Forgetting(Box::new(forgetting_record_from_proto(&tenant, x)?))
-        }
+        Body::Forgetting(x) => RecordBody::Forgetting(Box::new(forgetting_record_from_proto(&tenant, x)?)),
         Body::Archived(x) => RecordBody::Archived(Box::new(archived_from_proto(&tenant, x)?)),
         Body::Review(x) => RecordBody::Review(review_from_proto(&tenant, x)?),
         Body::SubjectMerge(x) => {

@@ -9,8 +9,8 @@ pub mod clock;
 pub mod compactions;
 pub mod embed;
 pub mod forget;
-pub mod ledger;
 pub mod history;
+pub mod ledger;
 pub mod llm;
 pub mod probes;
 pub mod reembed;
@@ -32,9 +32,9 @@ pub use bus::{
 pub use clock::{Clock, SystemClock};
 pub use compactions::Compactions;
 pub use embed::{EmbedError, Embedder, EmbedderId, Purpose, Reranker};
-pub use ledger::Ledger;
-pub use history::{History, Revised};
 pub use forget::{Forget, MOST_SUBJECTS};
+pub use history::{History, Revised};
+pub use ledger::Ledger;
 pub use llm::{JsonSchema, Llm, LlmError, LlmReply, LlmRequest, LlmUsage};
 pub use probes::{MOST_PROBES, Probes};
 pub use reembed::{Rebuild, Reembed, ReembedStep, StoredVectors};
@@ -44,5 +44,5 @@ pub use store::{
 };
 pub use subjects::{Begun, Subjects, Tally};
 pub use transfer::{Exported, MOST_RESTORED, Restored, Transfer};
-pub use vacuum::{FilesRead, Vacuum};
 pub use upkeep::{MOST_IDS, Upkeep};
+pub use vacuum::{FilesRead, Vacuum};

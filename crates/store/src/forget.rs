@@ -170,7 +170,8 @@ async fn read<T: crate::stored::Stored>(
     }
     let count = ids.len();
     let filter = ScopedFilter::whole(tenant).and_ids(ids);
-    let found = backend.scroll(Collection::Forgettings, filter, Walk::ById(None), count, Show::Record).await?;
+    let found =
+        backend.scroll(Collection::Forgettings, filter, Walk::ById(None), count, Show::Record).await?;
     found.points.iter().map(point::decode).collect()
 }
 

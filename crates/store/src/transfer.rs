@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use hindsight_ports::{
-    Encoded, Exported, Forget as _, MOST_RESTORED, MemoryStore as _, PageRequest, Restored, StoreError, Transfer,
+    Encoded, Exported, Forget as _, MOST_RESTORED, MemoryStore as _, PageRequest, Restored, StoreError,
+    Transfer,
 };
 use hindsight_types::{Archived, Evidence, Forgotten, Memory, RecordBody, TenantId};
 use qdrant_client::qdrant::PointStruct;
@@ -202,7 +203,8 @@ impl Store {
         if !archived.is_empty() {
             self.with_vectors(|| async {
                 let dense = self.backend().dense();
-                let copies = archived.iter().map(|(one, vector)| archive::copy(one, vector.clone(), dense.as_deref()));
+                let copies =
+                    archived.iter().map(|(one, vector)| archive::copy(one, vector.clone(), dense.as_deref()));
                 in_batches(self.backend(), Collection::Archive, copies.collect(), Overwrite::Never).await
             })
             .await?;

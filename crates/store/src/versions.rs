@@ -191,7 +191,8 @@ pub(crate) async fn revise(
     for _ in 0..ROUNDS {
         let dense = backend.dense();
         let dense = dense.as_deref();
-        let Some(now) = current(backend, collection, scope, [id].into_iter(), dense).await?.remove(&id) else {
+        let Some(now) = current(backend, collection, scope, [id].into_iter(), dense).await?.remove(&id)
+        else {
             return Ok(Revised::Gone);
         };
         if now.memory.version() == next.version() {
@@ -246,7 +247,8 @@ fn next_of(former: &Memory, next: &Memory) -> Result<Memory, StoreError> {
 fn onto(stored: &Memory, former: &Memory, next: &Memory, encoded_anew: bool) -> Option<Memory> {
     match (stored, former, next) {
         (Memory::Fact(stored), Memory::Fact(former), Memory::Fact(next)) => {
-            let moved = stored.surroundings != former.surroundings && next.surroundings != stored.surroundings;
+            let moved =
+                stored.surroundings != former.surroundings && next.surroundings != stored.surroundings;
             let next = Fact { surroundings: stored.surroundings.clone(), ..next.clone() };
             (!encoded_anew || !moved).then_some(Memory::Fact(next))
         }

@@ -10,8 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     collection::Collection,
-    field,
-    point,
+    field, point,
     scoped::{Overwrite, ScopedBackend},
     settle,
     stored::Stored,

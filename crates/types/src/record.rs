@@ -1,6 +1,7 @@
 use crate::{
     Archived, CompactionRun, CompactionTask, EvaluationRecord, Event, Evidence, Feedback, Forgetting,
-    Forgotten, FormerVerdicts, Memory, MemoryVersion, MovedRecord, OpenTask, Receipt, Reevaluation, Review, Scope, SubjectMerge,
+    Forgotten, FormerVerdicts, Memory, MemoryVersion, MovedRecord, OpenTask, Receipt, Reevaluation, Review,
+    Scope, SubjectMerge,
 };
 
 /// What is stored, whole.

@@ -81,6 +81,9 @@ async fn what_was_recorded_before_is_dropped_and_what_comes_after_is_kept() {
     let kept = client.retain(Request::new(fact)).await.unwrap().into_inner();
     let id = hindsight_types::MemoryId::parse(&kept.memory_id).unwrap();
     let viewer = viewer().with_user(Some(UserId::new("ann").unwrap()));
-    assert!(house.store.get(&viewer, MemoryKind::Fact, id).await.unwrap().is_some(), "who comes back is remembered");
+    assert!(
+        house.store.get(&viewer, MemoryKind::Fact, id).await.unwrap().is_some(),
+        "who comes back is remembered"
+    );
     house.stop().await;
 }

@@ -18,7 +18,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::{Failure, code};
 
-const BROKER: &str = "the files of RabbitMQ: a message leaves them with its segment, once all in it are settled";
+const BROKER: &str =
+    "the files of RabbitMQ: a message leaves them with its segment, once all in it are settled";
 const SERVER: &str = "the files of Qdrant: its optimiser writes a segment anew when `deleted_threshold` and \
                       `vacuum_min_vector_number` say so; lower them, or recreate the collection from a snapshot";
 

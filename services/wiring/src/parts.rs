@@ -2,7 +2,10 @@ use std::{fmt, path::Path, sync::Arc};
 
 use hindsight_config::{BusKind, Config, Store};
 use hindsight_forgetting::Forgetter;
-use hindsight_ports::{Archive, Browse, Bus, Clock, Compactions, Embedder, Forget, History, Ledger, Llm, MemoryStore, Reembed, Subjects, SystemClock, Transfer, Upkeep};
+use hindsight_ports::{
+    Archive, Browse, Bus, Clock, Compactions, Embedder, Forget, History, Ledger, Llm, MemoryStore, Reembed,
+    Subjects, SystemClock, Transfer, Upkeep,
+};
 use hindsight_store::{Announced, Announcer};
 use hindsight_store_edge::EdgeBackend;
 use hindsight_telemetry::observe;

@@ -4,8 +4,19 @@ const LEAVES: &[&str] = &["types", "proto", "text"];
 const PORTS: &[&str] = &["types"];
 const LOGIC: &[&str] = &["types", "text", "ports"];
 const ADAPTER: &[&str] = &["types", "proto", "text", "ports", "codec"];
-const EDGE: &[&str] =
-    &["types", "proto", "text", "ports", "codec", "api", "client", "config", "forgetting", "telemetry", "runtime"];
+const EDGE: &[&str] = &[
+    "types",
+    "proto",
+    "text",
+    "ports",
+    "codec",
+    "api",
+    "client",
+    "config",
+    "forgetting",
+    "telemetry",
+    "runtime",
+];
 
 const ADAPTERS: &[&str] = &["store", "store-edge", "store-qdrant", "bus-local", "bus-amqp", "embed", "llm"];
 const SERVICES: &[&str] = &["collector", "evaluator", "compactor", "recall"];
@@ -22,7 +33,9 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "store-edge" | "store-qdrant" => [ADAPTER, &["store"]].concat(),
         "api" | "client" | "telemetry" | "runtime" => EDGE.to_vec(),
         "config" => [EDGE, &["lifecycle"]].concat(),
-        "collector" | "evaluator" | "compactor" | "recall" => [EDGE, &["ingest", "judge", "rank", "lifecycle"]].concat(),
+        "collector" | "evaluator" | "compactor" | "recall" => {
+            [EDGE, &["ingest", "judge", "rank", "lifecycle"]].concat()
+        }
         // The one place that knows the adapters.
         "wiring" => [EDGE, ADAPTERS, SERVICES, &["lifecycle"]].concat(),
         // The command and the programs under tests put everything together.

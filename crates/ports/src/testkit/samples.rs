@@ -2,10 +2,10 @@
 
 use hindsight_types::{
     ActionType, Decision, Environment, Evaluation, EvaluationRecord, EvaluationState, Event, EventBody,
-    EventId, Evidence, EvidenceId, EvidenceOrigin, Experience, Exposure, Fact, FailurePattern, Judging, Lesson, Memory,
-    MemoryId, Outcome, OutcomeStatus, Receipt, ReceiptId, Scope, Stage, Step, StepEvaluation, StepLabel,
-    StepMemory, StepStatus, TaskCompleted, TaskStarted, TenantId, Timestamp, TraceId, Trajectory, UserId,
-    Verdict, Visibility,
+    EventId, Evidence, EvidenceId, EvidenceOrigin, Experience, Exposure, Fact, FailurePattern, Judging,
+    Lesson, Memory, MemoryId, Outcome, OutcomeStatus, Receipt, ReceiptId, Scope, Stage, Step, StepEvaluation,
+    StepLabel, StepMemory, StepStatus, TaskCompleted, TaskStarted, TenantId, Timestamp, TraceId, Trajectory,
+    UserId, Verdict, Visibility,
 };
 
 use crate::{EmbedderId, Encoded, Encoding, SparseVector};

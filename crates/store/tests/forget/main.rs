@@ -36,7 +36,8 @@ async fn open() -> Opened {
     let inner = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
     let fuse = Fuse::default();
     fuse.clear();
-    let backend = Arc::new(Faulty { inner: Arc::clone(&inner), fuse: fuse.clone(), made: Default::default() });
+    let backend =
+        Arc::new(Faulty { inner: Arc::clone(&inner), fuse: fuse.clone(), made: Default::default() });
     let store = Store::new(backend, StoreOptions::default());
     store.prepare(&embedder()).await.unwrap();
     Opened { store, fuse, inner, _dir: dir }

@@ -103,7 +103,8 @@ impl World {
 
     /// A process that is not prepared yet.
     pub fn process(&self) -> Store {
-        let backend = Faulty { inner: self.backend.clone(), fuse: self.fuse.clone(), made: Default::default() };
+        let backend =
+            Faulty { inner: self.backend.clone(), fuse: self.fuse.clone(), made: Default::default() };
         Store::new(Arc::new(backend), StoreOptions::default())
     }
 

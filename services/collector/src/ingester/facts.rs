@@ -51,10 +51,7 @@ pub(super) async fn write(shared: &Shared, facts: Vec<Fact>) -> Result<(), Failu
 }
 
 /// The newest version of each fact, unless what is stored is newer; and the others.
-fn newest(
-    facts: Vec<Fact>,
-    former: &HashMap<MemoryId, Fact>,
-) -> (HashMap<MemoryId, Fact>, Vec<Fact>) {
+fn newest(facts: Vec<Fact>, former: &HashMap<MemoryId, Fact>) -> (HashMap<MemoryId, Fact>, Vec<Fact>) {
     let (mut newest, mut others) = (HashMap::new(), Vec::new());
     for fact in facts {
         let best: Option<&Fact> = newest.get(&fact.id).or(former.get(&fact.id));

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use hindsight_types::{
-    Evaluation, EvaluationRecord, EvaluationState, Evidence, EvidenceOrigin, FormerVerdicts, JudgeChoice, Memory,
-    OutcomeStatus, Reevaluation, ReevaluationId, ReevaluationState, ReevaluationTarget, Verdict, Viewer,
+    Evaluation, EvaluationRecord, EvaluationState, Evidence, EvidenceOrigin, FormerVerdicts, JudgeChoice,
+    Memory, OutcomeStatus, Reevaluation, ReevaluationId, ReevaluationState, ReevaluationTarget, Verdict,
+    Viewer,
 };
 use tokio::task::JoinSet;
 

@@ -12,8 +12,7 @@ use hindsight_types::{
 use super::*;
 
 const TOMBSTONE: &str = "CgRhY21lEgIIAfIBDwoFCgPlrokSBgiByuLQBg==";
-const FORGETTING: &str =
-    "CgRhY21lEgIIAfoByQMKxgEKJDAwMDAwMDAwLTAwMDAtMDAwMC0wMDAwLTAwMDAwMDAwMDAwORIqGigIARIkMDAwMDAwMDAtMDAw\
+const FORGETTING: &str = "CgRhY21lEgIIAfoByQMKxgEKJDAwMDAwMDAwLTAwMDAtMDAwMC0wMDAwLTAwMDAwMDAwMDAwORIqGigIARIkMDAwMDAwMDAtMDAw\
      MC0wMDAwLTAwMDAtMDAwMDAwMDAwMDA3GgV3cm9uZyIDb3BzKgYIgcri0AYwBToac29tZWJvZHkgd3JpdGVzOyDov5jlnKjlhplC\
      CQoFZmFjdHMQA0gBUAJaIQoJCgVmYWN0cxABEAcaCQgDEIQHGAEgAiIHYmFja3Vwc2IGCIjK4tAGagYIicri0AYSB2xlc3NvbnMa\
      JDAwMDAwMDAwLTAwMDAtMDAwMC0wMDAwLTAwMDAwMDAwMDAwMRokMDAwMDAwMDAtMDAwMC0wMDAwLTAwMDAtMDAwMDAwMDAwMDAy\
@@ -106,7 +105,9 @@ fn a_forgetting_at_rest() {
 
 #[test]
 fn every_subject_is_read_back() {
-    for subject in [Subject::Run(trace("t")), Subject::Memory(MemoryKind::FailurePattern, MemoryId(Uuid::nil()))] {
+    for subject in
+        [Subject::Run(trace("t")), Subject::Memory(MemoryKind::FailurePattern, MemoryId(Uuid::nil()))]
+    {
         let tombstone = Forgotten { subject, ..tombstone() };
         let point = point::of(&tombstone);
         let record = record(&point).to_owned();

@@ -57,25 +57,32 @@ const PLAIN_NOTE: Golden = Golden {
              5a2Q",
 };
 
-const NOTE: Golden =
-    Golden { id: "f445508a-cc8b-55ed-9643-2d46dd26a65d", shown: PLAIN_NOTE.shown, record: "CgRhY21lEggIAhIEYW5uYSLFAgrCAgokMmNjYTA0NGUtNjgxNi01YWZlLTgzZjktZTgyNjRhMWIyNzJiEggIAhIEYW5uYRo\
+const NOTE: Golden = Golden {
+    id: "f445508a-cc8b-55ed-9643-2d46dd26a65d",
+    shown: PLAIN_NOTE.shown,
+    record: "CgRhY21lEggIAhIEYW5uYSLFAgrCAgokMmNjYTA0NGUtNjgxNi01YWZlLTgzZjktZTgyNjRhMWIyNzJiEggIAhIEYW5uYRo\
              DdGVhIiJhbm5hIGxpa2VzIHRlYTsg5Zac5qyi5Zad6Iy2ICh0ZWEpMgRhbm5hOgR0YWxrQgpwcmVmZXJlbmNlSgN0ZWFQAl\
              0AAAA/YgYIgcri0AZqBgiJyuLQBnIGCILK4tAGehNUb206IFRlYSBvciBjb2ZmZWU/ggERV2VsbCwgSSBsaWtlIHRlYS6IA\
              QGSAUYKG2h0dHBzOi8vZXhhbXBsZS5jb20vY3VwLnBuZxIJaW1hZ2UvcG5nGhxhIGdyZWVuIGN1cDsg57u/6Imy55qE5p2v\
-             5a2QmgEGCIPK4tAGqgEsCAESA29wcxoWc2hlIHNhaWQgc287IOWlueivtOeahCIGCITK4tAGKgNyLTE=" };
+             5a2QmgEGCIPK4tAGqgEsCAESA29wcxoWc2hlIHNhaWQgc287IOWlueivtOeahCIGCITK4tAGKgNyLTE=",
+};
 
 /// As it was before someone changed it.
-const FORMER: Golden = Golden { id: "10f72dfe-8d6e-564c-a42c-d0783b34cff4", shown: &[
+const FORMER: Golden = Golden {
+    id: "10f72dfe-8d6e-564c-a42c-d0783b34cff4",
+    shown: &[
         r#"at=1780000004000000"#,
         r#"memory_id="2cca044e-6816-5afe-83f9-e8264a1b272b""#,
         r#"request_id="r-1""#,
         r#"tenant="acme""#,
         r#"visibility="user:anna""#,
-    ], record: "CgRhY21lEggIAhIEYW5uYeIDswIKsAIKrQIKJDJjY2EwNDRlLTY4MTYtNWFmZS04M2Y5LWU4MjY0YTFiMjcyYhIICAISBGF\
+    ],
+    record: "CgRhY21lEggIAhIEYW5uYeIDswIKsAIKrQIKJDJjY2EwNDRlLTY4MTYtNWFmZS04M2Y5LWU4MjY0YTFiMjcyYhIICAISBGF\
              ubmEaA3RlYSIiYW5uYSBsaWtlcyB0ZWE7IOWWnOasouWWneiMtiAodGVhKTIEYW5uYToEdGFsa0IKcHJlZmVyZW5jZUoDdG\
              VhUAJdAAAAP2IGCIHK4tAGagYIicri0AZyBgiCyuLQBoIBEVdlbGwsIEkgbGlrZSB0ZWEuiAEBkgFGChtodHRwczovL2V4Y\
              W1wbGUuY29tL2N1cC5wbmcSCWltYWdlL3BuZxocYSBncmVlbiBjdXA7IOe7v+iJsueahOadr+WtkJoBBgiDyuLQBqoBLAgB\
-             EgNvcHMaFnNoZSBzYWlkIHNvOyDlpbnor7TnmoQiBgiEyuLQBioDci0x" };
+             EgNvcHMaFnNoZSBzYWlkIHNvOyDlpbnor7TnmoQiBgiEyuLQBioDci0x",
+};
 
 /// Before a fact had a type and the time of its arrival.
 const PLAIN_TEA: Golden = Golden {
