@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use common::{Opened, open};
 use hindsight_ports::{
     Archive, Arm, Leaving, MemoryStore, PageRequest, Search, StoreError,
-    testkit::samples::{self, dense, encoded, experience, private, shared, sparse, tenant, time, trace},
+    testkit::samples::{self, dense, encoded, experience, private, shared, tenant, time, trace},
 };
 use hindsight_store::{Scrolled, Store, StoreOptions, VectorBackend};
 use hindsight_types::{Archived, Memory, MemoryId, MemoryKind, Scope, TenantId, Viewer};
@@ -34,7 +34,7 @@ struct World {
 /// What happens right before the next deletion.
 enum Event {
     Crash,
-    Write(UpsertPoints),
+    Write(Box<UpsertPoints>),
 }
 
 /// A backend that something happens to.
@@ -99,7 +99,7 @@ async fn what_left_is_not_found_and_comes_back_as_it_was() {
     assert_eq!(w.found(Arm::Dense(dense(0))).await, 1);
     assert_eq!(w.found(Arm::Entities(vec!["db-0".to_owned()])).await, 1);
     let page = w.store.list(&w.viewer, RUN, &PageRequest::default()).await.unwrap();
-    assert_eq!(page.items, [stays.clone()]);
+    assert_eq!(page.items, std::slice::from_ref(&stays));
     let kept = w.store.archived(&w.viewer, run.id()).await.unwrap().unwrap();
     let expected = Archived {
         memory: run.clone(),
@@ -154,7 +154,8 @@ async fn what_changes_on_the_way_stays() {
     w.write(&changed).await;
     let write = w.backend.written.lock().unwrap().clone().unwrap();
     w.write(&run).await;
-    *w.backend.next.lock().unwrap() = Some(Event::Write(UpsertPoints { update_filter: None, ..write }));
+    *w.backend.next.lock().unwrap() =
+        Some(Event::Write(Box::new(UpsertPoints { update_filter: None, ..write })));
     assert_eq!(w.leave(&run).await.unwrap(), BTreeSet::new());
     assert_eq!(w.there(&run).await, Some(changed.clone()));
     assert_eq!(w.leave(&run).await.unwrap(), BTreeSet::from([run.id()]));
@@ -227,7 +228,9 @@ async fn the_archive_lies_on_disk_and_has_no_index_for_similarity() {
     let config = info.config.unwrap();
     assert_eq!(config.hnsw_config.and_then(|hnsw| hnsw.m), Some(0));
     let params = config.params.unwrap();
-    assert!(params.on_disk_payload);
+    #[expect(deprecated, reason = "servers of the supported versions read it")]
+    let on_disk_payload = params.on_disk_payload;
+    assert!(on_disk_payload);
     assert!(params.sparse_vectors_config.is_none_or(|sparse| sparse.map.is_empty()));
     assert!(format!("{:?}", params.vectors_config).contains("on_disk: Some(true)"));
 }
@@ -238,7 +241,7 @@ impl VectorBackend for Interrupted {
         let event = self.next.lock().unwrap().take();
         match event {
             Some(Event::Crash) => return Err(StoreError::Unavailable("it broke off".to_owned())),
-            Some(Event::Write(write)) => self.inner.upsert(write).await?,
+            Some(Event::Write(write)) => self.inner.upsert(*write).await?,
             None => {}
         }
         self.inner.delete(request).await

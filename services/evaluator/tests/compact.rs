@@ -1,5 +1,5 @@
 //! The worker of upkeep: what it does with tasks, twice, wrongly told, or killed at any of its calls.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod upkeep;
 

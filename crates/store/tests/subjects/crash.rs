@@ -172,7 +172,7 @@ async fn upkeep_goes_on_with_what_broke_off_and_sweeps_before_it_closes() {
     let later = time(1_000 + day);
     t.retain(ANON, "stranger", 60).await.unwrap();
     let scope = t.scope(ANON);
-    assert_eq!(world.store.follow(&[scope.clone()], later).await.unwrap(), [scope]);
+    assert_eq!(world.store.follow(std::slice::from_ref(&scope), later).await.unwrap(), [scope]);
     assert_eq!(t.undo(ANON, later).await.unwrap(), None);
     world.store.upkeep(time(1_000 + 3 * day)).await.unwrap();
     assert_eq!(t.owned(ANON, &[]).await.facts.len(), 1);
