@@ -254,7 +254,7 @@ impl VectorBackend for EdgeBackend {
     async fn scroll(&self, request: ScrollPoints) -> Result<Scrolled, StoreError> {
         let collection = self.inner.collection(&request.collection_name)?;
         let scroll = scroll_to_engine(request, &collection.schema())?;
-        collection.read(move |shard| shard.scroll(scroll)).await.map(scrolled_from_engine)
+        collection.list(move |shard| shard.scroll(scroll)).await.map(scrolled_from_engine)
     }
 
     async fn count(&self, request: CountPoints) -> Result<u64, StoreError> {

@@ -17,12 +17,19 @@ use qdrant_edge::{EdgeShard, OperationError, OperationResult};
 pub(crate) struct Engine {
     collection: String,
     slot: RwLock<Result<EdgeShard, String>>,
+    /// Written to while points are deleted, read while points are listed.
+    listing: RwLock<()>,
     suspect: AtomicBool,
 }
 
 impl Engine {
     pub(crate) fn new(collection: String, shard: EdgeShard) -> Self {
-        Self { collection, slot: RwLock::new(Ok(shard)), suspect: AtomicBool::new(false) }
+        Self {
+            collection,
+            slot: RwLock::new(Ok(shard)),
+            listing: RwLock::default(),
+            suspect: AtomicBool::new(false),
+        }
     }
 
     /// Runs `work` on the shard. Any thread may read; only the owner thread may write or flush.
@@ -40,6 +47,25 @@ impl Engine {
                 Err(self.unavailable(&panic))
             }
         }
+    }
+
+    /// As `run`, for what lists points page by page. The engine first lists ids and then fetches their points; when
+    /// points are deleted in between it takes the page for the last one, and what comes after it is never seen.
+    pub(crate) fn list<T>(
+        &self,
+        work: impl FnOnce(&EdgeShard) -> OperationResult<T>,
+    ) -> Result<T, StoreError> {
+        let _none_is_deleted = self.listing.read().unwrap_or_else(PoisonError::into_inner);
+        self.run(work)
+    }
+
+    /// As `run`, for what deletes points: waits for those that are being listed.
+    pub(crate) fn delete<T>(
+        &self,
+        work: impl FnOnce(&EdgeShard) -> OperationResult<T>,
+    ) -> Result<T, StoreError> {
+        let _none_is_listed = self.listing.write().unwrap_or_else(PoisonError::into_inner);
+        self.run(work)
     }
 
     /// The engine panicked: it must be opened anew.

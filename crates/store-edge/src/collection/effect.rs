@@ -44,6 +44,10 @@ pub(crate) fn check_points(points: Vec<PointStruct>, schema: &Schema) -> Result<
 }
 
 impl Effect {
+    pub(crate) fn deletes_points(&self) -> bool {
+        matches!(self.record.operation, Some(Operation::DeletePoints(_)))
+    }
+
     /// To be called on the owner thread.
     pub(crate) fn apply(self, shard: &EdgeShard) -> OperationResult<()> {
         self.operations.into_iter().try_for_each(|operation| shard.update(operation))

@@ -166,6 +166,17 @@ impl Collection {
             .map_err(|error| StoreError::Unavailable(format!("collection {:?}: {error}", self.name)))?
     }
 
+    /// As `read`, for what lists points page by page.
+    pub(crate) async fn list<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&EdgeShard) -> OperationResult<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let engine = Arc::clone(&self.engine);
+        tokio::task::spawn_blocking(move || engine.list(work))
+            .await
+            .map_err(|error| StoreError::Unavailable(format!("collection {:?}: {error}", self.name)))?
+    }
+
     /// Has the owner thread flush and end, and does not wait for it: the collections of a backend close side
     /// by side.
     pub(crate) fn begin_close(&self) {

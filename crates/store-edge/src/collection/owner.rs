@@ -78,7 +78,7 @@ pub(crate) enum Command {
     Optimized(Result<bool, StoreError>),
     Vacuum(Reply),
     /// The shard that is to take the place of this one.
-    Copied(Result<EdgeShard, StoreError>),
+    Copied(Box<Result<EdgeShard, StoreError>>),
     Close,
 }
 
@@ -163,7 +163,7 @@ impl Owner {
                 }
                 Command::Optimized(outcome) => self.optimized(outcome),
                 Command::Vacuum(reply) => self.vacuums.push(reply),
-                Command::Copied(outcome) => self.copied(outcome),
+                Command::Copied(outcome) => self.copied(*outcome),
                 Command::Close => {
                     closing = true;
                     break;
@@ -220,7 +220,12 @@ impl Owner {
             return Err(unavailable(&self.opening.places.journal(), &error));
         }
         let churn = effect.churn;
-        match self.engine.run(|shard| effect.apply(shard)) {
+        let applied = if effect.deletes_points() {
+            self.engine.delete(|shard| effect.apply(shard))
+        } else {
+            self.engine.run(|shard| effect.apply(shard))
+        };
+        match applied {
             Ok(()) => {
                 self.unoptimized += churn;
                 self.logged += self.journal.len() - start;

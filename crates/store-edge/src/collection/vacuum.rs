@@ -23,7 +23,7 @@ use std::{
 
 use hindsight_ports::StoreError;
 use qdrant_client::qdrant::CreateFieldIndexCollection;
-use qdrant_edge::{EdgeShard, ScrollRequest, WithPayloadInterface, WithVector};
+use qdrant_edge::{CountRequest, EdgeShard, ScrollRequest, WithPayloadInterface, WithVector};
 
 use super::{
     effect::{Effect, check_points},
@@ -63,7 +63,7 @@ impl Owner {
             drop(copying);
             drop(permit);
             // The owner may have given up waiting.
-            let _ = contain(|| drop(outbox.send(Command::Copied(outcome))));
+            let _ = contain(|| drop(outbox.send(Command::Copied(Box::new(outcome)))));
             drop(lock);
         });
         match spawned {
@@ -90,12 +90,20 @@ impl Owner {
         let caught_up = self
             .journal
             .replay(|record| opening.replay(&fresh, record))
+            .and_then(|()| self.compare(&fresh))
             .and_then(|()| opening.call(|| flush(&fresh)));
         let closed = opening.call(|| {
             drop(fresh);
             Ok(())
         });
-        caught_up.and(closed)?;
+        if let Err(error) = caught_up.and(closed) {
+            let fresh = opening.places.fresh();
+            // What cannot be removed now is removed by the next vacuum, or when the collection is opened.
+            if let Err(error) = remove(&fresh) {
+                tracing::warn!(dir = %fresh.display(), %error, "a copy cannot be removed");
+            }
+            return Err(error);
+        }
         let root = opening.places.root();
         let failed = |error: io::Error| unavailable(root, &error);
         sync_tree(&opening.places.fresh()).map_err(failed)?;
@@ -114,6 +122,20 @@ impl Owner {
                 opening.name
             ))),
         }
+    }
+
+    /// Nobody writes now, so both have as many points. If not, the old one stays: better its bytes than a loss.
+    fn compare(&self, fresh: &EdgeShard) -> Result<(), StoreError> {
+        let all = || CountRequest { filter: None, exact: true };
+        let old = self.engine.run(|shard| shard.count(all()))?;
+        let new = self.opening.call(|| fresh.count(all()))?;
+        if old == new {
+            return Ok(());
+        }
+        let name = &self.opening.name;
+        Err(StoreError::Unavailable(format!(
+            "collection {name:?}: its vacuum has {new} of {old} points and is thrown away"
+        )))
     }
 }
 
@@ -159,7 +181,7 @@ impl Copying {
                 with_vector: WithVector::Bool(true),
                 ..ScrollRequest::default()
             };
-            let (records, next) = self.engine.run(|shard| shard.scroll(page))?;
+            let (records, next) = self.engine.list(|shard| shard.scroll(page))?;
             let points = records.into_iter().map(record_to_point).collect();
             let schema = &self.opening.schema;
             for effect in Effect::upserts(check_points(points, schema)?, schema) {
