@@ -180,7 +180,13 @@ async fn look(hindsight: &Hindsight, day: u64, spent: &Spent, report: &mut Repor
     for (kind, count) in kinds {
         report.add(format!("day {day}: {kind}"), count as f64, "");
     }
-    report.add(format!("day {day}: minutes so far"), (spent.work + spent.upkeep).as_secs_f64() / 60.0, "min");
+    let minutes = (spent.work + spent.upkeep).as_secs_f64() / 60.0;
+    report.add(format!("day {day}: minutes so far"), minutes, "min");
+    // Who waits for so long wants to see that it goes on.
+    eprintln!(
+        "day {day}: {} MB, {experiences} experiences, {steps} steps, {minutes:.1} minutes",
+        bytes >> 20
+    );
     Ok(())
 }
 
