@@ -53,7 +53,7 @@ fn line(account: &Account, memory: &Memory, arm: &Arm) -> Option<Line> {
         Memory::Fact(_) | Memory::Step(_) => return None,
     };
     let verdict = credited(reading.stance, account.outcome);
-    tracing::debug!(trace = %account.trace_id, memory = %memory.id(), ?verdict, why = reading.rationale, "credited");
+    tracing::debug!(trace = %account.trace_id, memory = %memory.id(), ?verdict, stance = ?reading.stance, "credited");
     Some(account.line(memory, &arm.scope, (arm.exposure, EvidenceOrigin::Credited), verdict))
 }
 
