@@ -1,0 +1,1 @@
+//! Memory for clients of the Model Context Protocol.
