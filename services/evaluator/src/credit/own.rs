@@ -63,8 +63,8 @@ impl Bench {
                 None => continue,
                 Some(verdict) => verdict,
             };
-            let (trace, why) = (&account.trace_id, &reading.rationale);
-            tracing::debug!(%trace, memory = %lesson.id, ?verdict, why, "observed");
+            let (trace, stance) = (&account.trace_id, reading.stance);
+            tracing::debug!(%trace, memory = %lesson.id, ?verdict, ?stance, "observed");
             lines.push(account.line(&memory, &account.scope, UNTOLD, verdict));
         }
         Ok(lines)
