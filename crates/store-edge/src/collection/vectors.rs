@@ -110,7 +110,8 @@ fn strip_state(path: &Path, schema: &Schema) -> io::Result<()> {
     let mut state: Value = serde_json::from_slice(&bytes)?;
     let mut changed = false;
     for kind in ["vector_data", "sparse_vector_data"] {
-        if let Some(vectors) = state["config"][kind].as_object_mut() {
+        // Not by index, which would write a null where the engine wrote nothing.
+        if let Some(vectors) = state.pointer_mut(&format!("/config/{kind}")).and_then(Value::as_object_mut) {
             let before = vectors.len();
             vectors.retain(|name, _| schema.knows(name));
             changed |= vectors.len() < before;
@@ -132,3 +133,6 @@ fn strip_files(segment: &Path, schema: &Schema) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
