@@ -1,0 +1,70 @@
+"""What the sync and the async client share."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Optional, Sequence
+
+from ._connection import Connection
+from ._convert import Where
+from .recorder import Recorder
+from .task import Task
+
+TIMEOUT = 10.0
+"""Seconds for a call with its repetitions."""
+
+
+class Shared:
+    def __init__(
+        self,
+        server: Optional[str] = None,
+        *,
+        api_key: Optional[str] = None,
+        ca_file: "Optional[str | os.PathLike[str]]" = None,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        """``server``: ``http://HOST:PORT`` or ``https://HOST:PORT``; else ``HINDSIGHT_SERVER``, else this machine.
+        ``api_key``: else ``HINDSIGHT_API_KEY``. ``ca_file``: certificates to trust instead of the usual ones.
+        ``timeout``: seconds for a call with its repetitions."""
+        self._connection = Connection.of(server, api_key, ca_file)
+        self._timeout = timeout
+        self.recorder = Recorder(self._connection)
+
+    def task(
+        self,
+        goal: str,
+        *,
+        user: str = "",
+        agent: str = "",
+        session: str = "",
+        task_type: str = "",
+        environment: Where = None,
+        receipts: Sequence[str] = (),
+        trace_id: str = "",
+        shared: bool = False,
+    ) -> Task:
+        """A task to record, to be used with ``with`` or ``async with``. What is learned of a task that names a
+        user is theirs alone, unless it is ``shared`` with the tenant. ``environment``: tags such as ``docker``.
+        ``receipts``: of the recalls that shape it."""
+        return Task(
+            self.recorder,
+            goal,
+            user=user,
+            agent=agent,
+            session=session,
+            task_type=task_type,
+            environment=environment,
+            receipts=receipts,
+            trace_id=trace_id,
+            shared=shared,
+        )
+
+
+def named(answer: Any) -> Any:
+    """Links a recall to the task of its context."""
+    from .task import current_task
+
+    task = current_task()
+    if task is not None:
+        task.add_receipt(answer.receipt_id)
+    return answer

@@ -1,0 +1,314 @@
+"""A memory that speaks up: it hears what an agent is about to do, and warns where that is known to fail.
+
+A memory that is away, late or closed to this caller is silent: the agent goes on as without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import queue
+import threading
+import time
+from types import TracebackType
+from typing import Any, Callable, Dict, Iterator, Optional, Type
+
+import grpc
+
+from . import _convert
+from ._errors import InvalidArgument, Violation, of_rpc
+from ._schema import message, method, number
+from .task import DETAIL_BYTES, OBSERVATION_BYTES, as_text
+from .types import OutcomeStatus, Reminder, Silence, Verdict
+
+log = logging.getLogger("hindsight_client")
+
+AWAY = 5.0
+"""A memory that was away is not asked again for so many seconds, so that it costs the agent nothing."""
+
+
+class _Events:
+    """Builds the events of a watch and reads the answers. Subclasses carry them."""
+
+    def __init__(self, open_channel: Callable[[], Any], metadata: Any, start: Any, timeout: float) -> None:
+        self._open_channel = open_channel
+        self._metadata = metadata
+        self._start = start
+        self._timeout = timeout
+        self._away_until = 0.0
+        self._warned = False
+        self.silence: Optional[Silence] = None
+        """Why nothing was said last; ``None`` when something was."""
+
+    def _call(self, channel: Any) -> Any:
+        called = method("recall.v1.RecallService", "Watch")
+        return channel.stream_stream(
+            f"/{called.containing_service.full_name}/{called.name}",
+            request_serializer=lambda request: request.SerializeToString(),
+            response_deserializer=message("recall.v1.WatchResponse").FromString,
+        )
+
+    @staticmethod
+    def _event(**event: Any) -> Any:
+        return message("recall.v1.WatchRequest")(**event)
+
+    def _before(self, tool: str, arguments: Any, call_id: str, description: str) -> Any:
+        said = dict(tool=tool, arguments=as_text(arguments)[: DETAIL_BYTES // 4], call_id=call_id, description=description)
+        return self._event(before_call=said)
+
+    def _after(self, tool: str, arguments: Any, output: Any, error: Any, call_id: str) -> Any:
+        said = dict(
+            tool=tool,
+            arguments=as_text(arguments)[: DETAIL_BYTES // 4],
+            call_id=call_id,
+            failed=error is not None,
+            output=as_text(output if error is None else error)[: OBSERVATION_BYTES // 4],
+        )
+        return self._event(after_call=said)
+
+    def _feedback(self, reminder_id: str, verdict: Verdict, note: str) -> Any:
+        value = number("common.v1.FeedbackVerdict", "verdict", verdict)
+        return self._event(feedback=dict(reminder_id=reminder_id, verdict=value, note=note))
+
+    def _end(self, outcome: OutcomeStatus) -> Any:
+        return self._event(end=dict(outcome=number("common.v1.OutcomeStatus", "outcome", outcome)))
+
+    def _said(self, answer: Any) -> Optional[Reminder]:
+        what = answer.WhichOneof("said")
+        if what == "rejection":
+            fields = tuple(Violation(field, answer.rejection.message) for field in answer.rejection.fields)
+            raise InvalidArgument(answer.rejection.message, reason=answer.rejection.reason, violations=fields[:1])
+        if what == "reminder":
+            self.silence = None
+            return _convert.reminder(answer.reminder)
+        self.silence = _convert.silence(answer.silence)
+        return None
+
+    def _away(self, error: BaseException) -> None:
+        """A memory that is away is silence."""
+        self._away_until = time.monotonic() + AWAY
+        if isinstance(error, grpc.RpcError):
+            words = str(of_rpc(error))
+        else:
+            words = f"no answer within {self._timeout} s" if _is_timeout(error) else f"{type(error).__name__}: {error}"
+        if not self._warned:
+            log.warning("the watch is silent: %s", words)
+            self._warned = True
+        self.silence = Silence("unavailable", words)
+
+
+def _is_timeout(error: BaseException) -> bool:
+    return isinstance(error, (TimeoutError, asyncio.TimeoutError, concurrent.futures.TimeoutError))
+
+
+class Watch(_Events):
+    """As a context manager: ``opening`` is what is remembered of the goal. Methods return a reminder or ``None``,
+    and then ``silence`` says why. They raise only for an event that is wrong."""
+
+    opening: Optional[Reminder] = None
+    _stream: "Optional[_Stream]" = None
+
+    def __enter__(self) -> "Watch":
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close("unknown" if error is None else "failure")
+
+    def start(self) -> Optional[Reminder]:
+        """Begins the task. Also done by the first event."""
+        self._ask(None)
+        return self.opening
+
+    def before_call(
+        self, tool: str, arguments: Any = "", *, call_id: str = "", description: str = ""
+    ) -> Optional[Reminder]:
+        """A tool is about to be called: is that known to fail?"""
+        return self._ask(self._before(tool, arguments, call_id, description))
+
+    def after_call(
+        self, tool: str, arguments: Any = "", output: Any = None, *, error: Any = None, call_id: str = ""
+    ) -> Optional[Reminder]:
+        """A call came back, or failed: how was the same failure solved before?"""
+        return self._ask(self._after(tool, arguments, output, error, call_id))
+
+    def message(self, text: str) -> Optional[Reminder]:
+        """The user said something; a question whether something is remembered is answered."""
+        return self._ask(self._event(message=dict(text=text)))
+
+    def feedback(self, reminder_id: str, verdict: Verdict, note: str = "") -> None:
+        """What became of a reminder."""
+        self._ask(self._feedback(reminder_id, verdict, note))
+
+    def close(self, outcome: OutcomeStatus = "unknown") -> None:
+        """The task ended."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            try:
+                stream.ask(self._end(outcome)).result(self._timeout)
+            except Exception as error:  # It ends either way.
+                log.debug("the end of a watch was not heard: %s", error)
+            stream.close()
+
+    def _ask(self, event: Any) -> Optional[Reminder]:
+        if time.monotonic() < self._away_until:
+            return None
+        try:
+            if self._stream is None:
+                self._stream = _Stream(self._call(self._open_channel()), self._metadata)
+                self.opening = self._said(self._stream.ask(self._event(start=self._start)).result(self._timeout))
+            return self.opening if event is None else self._said(self._stream.ask(event).result(self._timeout))
+        except InvalidArgument:
+            raise
+        except Exception as error:
+            if self._stream is not None:
+                self._stream.close()
+                self._stream = None
+            self._away(error)
+            return None
+
+
+class _Stream:
+    """One stream; a thread of its own hears the answers, so that waiting for them can end."""
+
+    def __init__(self, call: Any, metadata: Any) -> None:
+        self._requests: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting: Dict[int, "concurrent.futures.Future[Any]"] = {}
+        self._sequence = 0
+        self._error: Optional[BaseException] = None
+        self._answers = call(self._events(), metadata=metadata)
+        threading.Thread(target=self._hear, name="hindsight-watch", daemon=True).start()
+
+    def ask(self, event: Any) -> "concurrent.futures.Future[Any]":
+        answer: "concurrent.futures.Future[Any]" = concurrent.futures.Future()
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+            self._sequence += 1
+            event.sequence = self._sequence
+            self._waiting[self._sequence] = answer
+            self._requests.put(event)
+        return answer
+
+    def close(self) -> None:
+        self._requests.put(None)
+        self._answers.cancel()
+
+    def _events(self) -> Iterator[Any]:
+        while (event := self._requests.get()) is not None:
+            yield event
+
+    def _hear(self) -> None:
+        error: BaseException = ConnectionError("the server ended the watch")
+        try:
+            for answer in self._answers:
+                with self._lock:
+                    waiting = self._waiting.pop(answer.in_reply_to, None)
+                if waiting is not None:
+                    waiting.set_result(answer)
+        except Exception as broken:
+            error = broken
+        with self._lock:
+            self._error = error
+            waiting_still, self._waiting = self._waiting, {}
+        self._requests.put(None)
+        for one in waiting_still.values():
+            one.set_exception(error)
+
+
+class AsyncWatch(_Events):
+    """As :class:`Watch`, for asyncio: ``async with``, and every method is awaited."""
+
+    opening: Optional[Reminder] = None
+    _stream: Any = None
+    _sequence = 0
+
+    def __init__(self, open_channel: Callable[[], Any], metadata: Any, start: Any, timeout: float) -> None:
+        super().__init__(open_channel, metadata, start, timeout)
+        self._turn = asyncio.Lock()
+
+    async def __aenter__(self) -> "AsyncWatch":
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        await self.close("unknown" if error is None else "failure")
+
+    async def start(self) -> Optional[Reminder]:
+        """Begins the task. Also done by the first event."""
+        await self._ask(None)
+        return self.opening
+
+    async def before_call(
+        self, tool: str, arguments: Any = "", *, call_id: str = "", description: str = ""
+    ) -> Optional[Reminder]:
+        """A tool is about to be called: is that known to fail?"""
+        return await self._ask(self._before(tool, arguments, call_id, description))
+
+    async def after_call(
+        self, tool: str, arguments: Any = "", output: Any = None, *, error: Any = None, call_id: str = ""
+    ) -> Optional[Reminder]:
+        """A call came back, or failed: how was the same failure solved before?"""
+        return await self._ask(self._after(tool, arguments, output, error, call_id))
+
+    async def message(self, text: str) -> Optional[Reminder]:
+        """The user said something; a question whether something is remembered is answered."""
+        return await self._ask(self._event(message=dict(text=text)))
+
+    async def feedback(self, reminder_id: str, verdict: Verdict, note: str = "") -> None:
+        """What became of a reminder."""
+        await self._ask(self._feedback(reminder_id, verdict, note))
+
+    async def close(self, outcome: OutcomeStatus = "unknown") -> None:
+        """The task ended."""
+        async with self._turn:
+            stream, self._stream = self._stream, None
+            if stream is not None:
+                try:
+                    await asyncio.wait_for(self._exchange(stream, self._end(outcome)), self._timeout)
+                except Exception as error:  # It ends either way.
+                    log.debug("the end of a watch was not heard: %s", error)
+                stream.cancel()
+
+    async def _ask(self, event: Any) -> Optional[Reminder]:
+        async with self._turn:
+            if time.monotonic() < self._away_until:
+                return None
+            try:
+                return await asyncio.wait_for(self._answer(event), self._timeout)
+            except InvalidArgument:
+                raise
+            except Exception as error:
+                if self._stream is not None:
+                    self._stream.cancel()
+                    self._stream = None
+                self._away(error)
+                return None
+
+    async def _answer(self, event: Any) -> Optional[Reminder]:
+        if self._stream is None:
+            self._stream = self._call(self._open_channel())(metadata=self._metadata)
+            self._sequence = 0
+            self.opening = self._said(await self._exchange(self._stream, self._event(start=self._start)))
+        return self.opening if event is None else self._said(await self._exchange(self._stream, event))
+
+    async def _exchange(self, stream: Any, event: Any) -> Any:
+        self._sequence += 1
+        event.sequence = self._sequence
+        await stream.write(event)
+        answer = await stream.read()
+        if answer is grpc.aio.EOF:
+            raise ConnectionError("the server ended the watch")
+        return answer

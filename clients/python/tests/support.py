@@ -1,0 +1,110 @@
+"""What the tests share: the running server, a collector that misbehaves, and a model that follows a script."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import uuid
+from concurrent import futures
+from typing import Any, Callable, Dict, List
+
+import grpc
+
+from hindsight_client import Client
+from hindsight_client._schema import message, method
+
+LIMIT = 60.0
+SERVER = os.environ.get("HINDSIGHT_SERVER", "")
+
+
+def unique(name: str) -> str:
+    return f"{name}-{uuid.uuid4()}"
+
+
+def until(what: str, condition: Callable[[], Any], limit: float = LIMIT) -> Any:
+    """Waits for a condition, and says what did not come."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"{what}: not within {limit} s")
+
+
+def trajectory(client: Client, trace_id: str, **about: Any) -> Any:
+    """A run once it is judged."""
+    client.flush(LIMIT)
+
+    def look() -> Any:
+        try:
+            found = client.call("memory.v1.MemoryService", "GetTrajectory", {"trace_id": trace_id, **about})
+        except Exception:
+            return None
+        return found if found.HasField("trajectory") and found.record.state != 1 else None
+
+    return until(f"the run {trace_id} is judged", look)
+
+
+class Collector:
+    """A collector that keeps what it acknowledges, can be stopped and started again, and refuses a run."""
+
+    def __init__(self) -> None:
+        self.events: List[Any] = []
+        self.refused = ""
+        self.failing = 0
+        """So many streams fail with RESOURCE_EXHAUSTED and a pause."""
+        self.metadata: Dict[str, str] = {}
+        self.port = 0
+        self.start()
+
+    def start(self) -> None:
+        called = method("collector.v1.CollectorService", "RecordEvents")
+        handler = grpc.stream_stream_rpc_method_handler(
+            self._record,
+            request_deserializer=message("collector.v1.RecordEventsRequest").FromString,
+            response_serializer=lambda answer: answer.SerializeToString(),
+        )
+        service = grpc.method_handlers_generic_handler(called.containing_service.full_name, {called.name: handler})
+        self.server = grpc.server(futures.ThreadPoolExecutor(4), options=[("grpc.so_reuseport", 1)])
+        self.server.add_generic_rpc_handlers([service])
+        self.port = self.server.add_insecure_port(f"127.0.0.1:{self.port}")
+        self.server.start()
+
+    def stop(self) -> None:
+        self.server.stop(0).wait()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def of(self, trace_id: str) -> List[Any]:
+        return [event for event in self.events if event.trace_id == trace_id]
+
+    def _record(self, requests: Any, context: Any) -> Any:
+        self.metadata = dict(context.invocation_metadata())
+        if self.failing:
+            self.failing -= 1
+            context.abort(grpc.StatusCode.UNAVAILABLE, "gone for a moment")
+        expected = 1
+        for event in requests:
+            assert event.sequence == expected, f"{event.sequence} after {expected - 1}"
+            expected += 1
+            answer = message("collector.v1.RecordEventsResponse")(acknowledged_sequence=event.sequence)
+            if self.refused and event.trace_id == self.refused:
+                answer.rejections.add(sequence=event.sequence, reason="INVALID_FIELDS", message="mend the field")
+            else:
+                self.events.append(event)
+            yield answer
+
+
+class Threads:
+    """Runs a function in many threads at once."""
+
+    def __init__(self, count: int, work: Callable[[int], None]) -> None:
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(LIMIT)
