@@ -15,6 +15,7 @@ from hindsight_client import Client
 from hindsight_client._schema import message, method
 
 LIMIT = 60.0
+UNSPECIFIED, WAITING = 0, 1
 SERVER = os.environ.get("HINDSIGHT_SERVER", "")
 
 
@@ -42,7 +43,8 @@ def trajectory(client: Client, trace_id: str, **about: Any) -> Any:
             found = client.call("memory.v1.MemoryService", "GetTrajectory", {"trace_id": trace_id, **about})
         except Exception:
             return None
-        return found if found.HasField("trajectory") and found.record.state != 1 else None
+        settled = found.record.state not in (UNSPECIFIED, WAITING)
+        return found if found.HasField("trajectory") and settled else None
 
     return until(f"the run {trace_id} is judged", look)
 

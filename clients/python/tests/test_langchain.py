@@ -1,0 +1,216 @@
+"""A LangChain agent with a scripted model against a running server."""
+
+from __future__ import annotations
+
+import asyncio
+import unittest
+from typing import Any, List
+
+from hindsight_client import Client
+from hindsight_client.langchain import HindsightCallbackHandler, HindsightMiddleware
+from langchain.agents import create_agent
+from langchain.agents.middleware import wrap_tool_call
+from langchain.tools import tool
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableLambda
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import interrupt
+from support import LIMIT, trajectory, unique
+
+OK, ERROR = 1, 2
+FAILURE, UNKNOWN = 3, 4
+
+
+class Scripted(BaseChatModel):
+    """Calls the tools it is told to, one after the other, then says what it is told to. Keeps what it was given."""
+
+    script: List[Any]
+    seen: List[Any] = []
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: List[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        self.seen.append(messages)
+        said = self.script[sum(isinstance(m, ToolMessage) for m in messages)]
+        if isinstance(said, str):
+            message = AIMessage(said)
+        else:
+            name, args = said
+            message = AIMessage("", tool_calls=[{"name": name, "args": args, "id": unique("call")}])
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+@tool
+def restart_service(name: str) -> str:
+    """Restarts a service."""
+    if name != "billing-api":
+        raise ValueError(f"unit {name}.service not found")
+    return f"{name}.service restarted"
+
+
+@tool
+def list_services(pattern: str) -> str:
+    """Lists services."""
+    return "billing-api.service loaded active"
+
+
+@wrap_tool_call
+def errors_as_messages(request: Any, handler: Any) -> Any:
+    """As agents do that are to survive the error of a tool."""
+    try:
+        return handler(request)
+    except ValueError as error:
+        return ToolMessage(str(error), tool_call_id=request.tool_call["id"], status="error")
+
+
+@wrap_tool_call
+async def errors_as_messages_async(request: Any, handler: Any) -> Any:
+    try:
+        return await handler(request)
+    except ValueError as error:
+        return ToolMessage(str(error), tool_call_id=request.tool_call["id"], status="error")
+
+
+FAILS = ("restart_service", {"name": "billing"})
+SCRIPT = [
+    FAILS,
+    FAILS,
+    FAILS,
+    ("list_services", {"pattern": "bill*"}),
+    ("restart_service", {"name": "billing-api"}),
+    "billing-api is healthy again",
+]
+
+
+class LangChain(unittest.TestCase):
+    def setUp(self) -> None:
+        self.client = Client(timeout=LIMIT)
+        self.addCleanup(self.client.close)
+        self.user = unique("user")
+        self.handler = HindsightCallbackHandler(self.client, user=self.user, agent="ops", task_type="incident")
+
+    def agent(self, script: List[Any], *middleware: Any, **options: Any) -> Any:
+        self.model = Scripted(script=script, seen=[])
+        system = "You keep the services running."
+        return create_agent(
+            self.model, [restart_service, list_services], system_prompt=system, middleware=middleware, **options
+        )
+
+
+    def run_agent(self, agent: Any, goal: str, **config: Any) -> Any:
+        """Returns the answer and the run as it is kept."""
+        tasks: List[Any] = []
+        begin = self.client.task
+
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            tasks.append(begin(*args, **kwargs))
+            return tasks[-1]
+
+        self.client.task = noted  # type: ignore[method-assign]
+        try:
+            answer = agent({"messages": [HumanMessage(goal)]}, {"callbacks": [self.handler], **config})
+        except Exception as error:
+            answer = error
+        self.assertEqual(len(tasks), 1, "one run is one task")
+        return answer, trajectory(self.client, tasks[0].trace_id, user=self.user)
+
+    def check(self, run: Any, goal: str) -> None:
+        steps = [step for step in run.trajectory.steps if step.action_type == 1]
+        self.assertEqual(run.trajectory.task_description, goal)
+        self.assertEqual([s.action_name for s in steps], [s[0] for s in SCRIPT if not isinstance(s, str)])
+        self.assertEqual([s.status for s in steps], [ERROR, ERROR, ERROR, OK, OK])
+        self.assertIn("billing.service not found", steps[0].observation)
+        self.assertEqual(steps[0].action_detail, '{"name": "billing"}')
+        self.assertEqual(run.trajectory.outcome.conclusion, SCRIPT[-1])
+        self.assertEqual((run.trajectory.user, run.trajectory.agent), (self.user, "ops"))
+
+    def test_the_second_run_is_given_the_experience_of_the_first(self) -> None:
+        goal = "The billing service does not answer: restart it. 重启计费服务"
+        memory = HindsightMiddleware(self.client, user=self.user, agent="ops", timeout=LIMIT)
+        agent = self.agent(SCRIPT, memory, errors_as_messages)
+        _, first = self.run_agent(agent.invoke, goal)
+        self.check(first, goal)
+        given = self.model.seen[0]
+        self.assertEqual([type(m) for m in given], [SystemMessage, HumanMessage], "nothing is known yet")
+
+        self.model.seen.clear()
+        answer, second = self.run_agent(agent.invoke, goal)
+        for given in self.model.seen:
+            self.assertEqual([type(m) for m in given[:3]], [SystemMessage, HumanMessage, HumanMessage])
+            self.assertIn("billing-api", given[1].content)
+            self.assertEqual(given[2].content, goal)
+        self.assertEqual(answer["messages"][0].content, goal, "the block does not stay in the conversation")
+        self.assertEqual(set(answer), {"messages"}, "nothing of the middleware is in the answer")
+        self.assertEqual(len(second.trajectory.receipts), 1, "the run names the recall that shaped it")
+
+    def test_the_same_with_asyncio(self) -> None:
+        goal = "Restart the billing service, without delay"
+        memory = HindsightMiddleware(self.client, user=lambda runtime: self.user, timeout=LIMIT)
+        agent = self.agent(SCRIPT, memory, errors_as_messages_async)
+        for run in range(2):
+            _, kept = self.run_agent(lambda *args: asyncio.run(agent.ainvoke(*args)), goal)
+            self.check(kept, goal)
+            self.assertEqual(len(self.model.seen[-1]) - len(SCRIPT) * 2 + 1, 1 + run, "system, block in the second")
+
+    def test_an_error_ends_the_run_as_failed(self) -> None:
+        error, run = self.run_agent(self.agent(SCRIPT).invoke, "restart billing")
+        self.assertIsInstance(error, ValueError)
+        self.assertEqual(run.trajectory.outcome.status, FAILURE)
+        self.assertIn("unit billing.service not found", run.trajectory.outcome.conclusion)
+
+    def test_an_interrupt_is_no_failure(self) -> None:
+        @wrap_tool_call
+        def ask(request: Any, handler: Any) -> Any:
+            interrupt("may I?")
+
+        agent = self.agent([FAILS, "done"], ask, checkpointer=InMemorySaver())
+        _, run = self.run_agent(agent.invoke, "restart billing", configurable={"thread_id": "thread-1"})
+        self.assertEqual(run.trajectory.outcome.status, UNKNOWN)
+        self.assertEqual(run.trajectory.session, "thread-1")
+
+    def test_within_a_task_the_steps_join_it(self) -> None:
+        with self.client.task("keep billing alive", user=self.user) as task:
+            answer = self.agent(["all is well"]).invoke(
+                {"messages": ["is billing alive?"]}, {"callbacks": [self.handler]}
+            )
+            task.tool_call("page", {"who": "nobody"}, "not needed")
+        self.assertEqual(answer["messages"][-1].content, "all is well")
+        run = trajectory(self.client, task.trace_id, user=self.user)
+        self.assertEqual([s.action_detail for s in run.trajectory.steps], ["all is well", '{"who": "nobody"}'])
+
+    def test_runs_side_by_side_do_not_mix(self) -> None:
+        def work(inputs: Any, config: Any) -> str:
+            return list_services.invoke({"pattern": inputs["input"]}, config)
+
+        tasks: List[Any] = []
+        begin = self.client.task
+        self.client.task = lambda *a, **k: tasks.append(begin(*a, **k)) or tasks[-1]  # type: ignore
+        inputs = [{"input": f"service {n}"} for n in range(20)]
+        RunnableLambda(work).batch(inputs, {"callbacks": [self.handler]})
+        self.client.flush(LIMIT)
+        self.assertEqual(len(tasks), 20)
+        self.assertEqual({task.goal for task in tasks}, {i["input"] for i in inputs})
+        for task in tasks[:3]:
+            run = trajectory(self.client, task.trace_id, user=self.user).trajectory
+            self.assertEqual([s.action_detail for s in run.steps], [f'{{"pattern": "{run.task_description}"}}'])
+
+    def test_a_memory_that_is_away_changes_nothing(self) -> None:
+        with Client("http://127.0.0.1:9", timeout=0.5) as nobody:
+            memory = HindsightMiddleware(nobody, timeout=0.3)
+            handler = HindsightCallbackHandler(nobody)
+            agent = self.agent(SCRIPT, memory, errors_as_messages)
+            answer = agent.invoke({"messages": ["restart billing"]}, {"callbacks": [handler]})
+            self.assertEqual(answer["messages"][-1].content, SCRIPT[-1])
+            self.assertIn("hindsight serve", nobody.recorder.state.problem)
+            nobody.close(0.1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
