@@ -7,7 +7,7 @@ use hindsight_types::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Options,
+    Options, UnderWay,
     clip::{clip, clip_name},
 };
 
@@ -25,7 +25,7 @@ pub(crate) struct Mark {
 
 /// A run while it is being read. What the model said is held back until it is known whether a call
 /// follows: then it is the thought behind that call, otherwise a step of its own.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Draft {
     pub description: String,
     pub session: Option<String>,
@@ -35,6 +35,12 @@ pub(crate) struct Draft {
     pub evidence: Vec<OutcomeEvidence>,
     /// The last words of the model, unless the record names the result itself.
     pub conclusion: String,
+    /// Line and element it begins with; with the origin of the input, the name of a run that has none.
+    pub place: (u64, Option<u64>),
+    /// The record says that nothing more comes.
+    pub ended: bool,
+    /// Steps from here on are not settled, whatever they look like.
+    pub unsettled: Option<usize>,
     steps: Vec<Step>,
     thought: String,
     said: String,
@@ -53,6 +59,12 @@ impl Draft {
         Self { agent: Some(agent.to_owned()), ..Self::default() }
     }
 
+    /// Says where it begins.
+    pub(crate) fn at(mut self, place: (u64, Option<u64>)) -> Self {
+        self.place = place;
+        self
+    }
+
     /// The first words of the user are the task; the later ones are steps.
     pub(crate) fn user(&mut self, text: String, mark: Mark) {
         self.flush();
@@ -63,6 +75,12 @@ impl Draft {
         } else {
             self.add(ActionType::UserInput, String::new(), text, mark);
         }
+    }
+
+    /// Whether the user has said `text` in this run.
+    pub(crate) fn heard(&self, text: &str) -> bool {
+        let said = |s: &Step| s.action_type == ActionType::UserInput && s.action_detail == text;
+        self.description == text || self.steps.iter().any(said)
     }
 
     /// True when `text` is what the user said last.
@@ -164,6 +182,38 @@ impl Draft {
         Ok(())
     }
 
+    /// The call that a tool answers which was not given its id: of the same name and arguments, else of the
+    /// same name.
+    pub(crate) fn open_call(&self, name: &str, arguments: &str) -> Option<&str> {
+        let named = |(_, i): &&(String, usize)| self.steps.get(*i).is_some_and(|s| s.action_name == name);
+        let same = |(_, i): &&(String, usize)| {
+            self.steps
+                .get(*i)
+                .is_some_and(|s| s.action_name == name && same_json(&s.action_detail, arguments))
+        };
+        let found = self.open.iter().find(same).or_else(|| self.open.iter().find(named));
+        found.map(|(id, _)| id.as_str())
+    }
+
+    /// Steps so far.
+    pub(crate) fn step_count(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether a call of this id waits for its result.
+    pub(crate) fn is_open(&self, id: &str) -> bool {
+        self.open.iter().any(|(open, _)| open == id)
+    }
+
+    /// Something the agent tried went wrong without being the call of a tool.
+    pub(crate) fn failure(&mut self, detail: String, error: String, mark: Mark) {
+        self.flush();
+        if let Some(step) = self.add(ActionType::LlmReasoning, String::new(), detail, mark) {
+            step.observation = clip(error, limits::OBSERVATION_BYTES);
+            step.status = StepStatus::Error;
+        }
+    }
+
     pub(crate) fn attribute(&mut self, key: &str, value: impl Into<String>) {
         let value = clip(value.into(), ATTRIBUTE_BYTES);
         if self.environment.attributes.len() < limits::TAGS {
@@ -175,7 +225,7 @@ impl Draft {
         self.evidence.push(OutcomeEvidence { source, verdict, detail, observed_at: None });
     }
 
-    fn seen(&mut self, at: Option<Timestamp>) {
+    pub(crate) fn seen(&mut self, at: Option<Timestamp>) {
         self.first = self.first.into_iter().chain(at).min();
         self.last = self.last.into_iter().chain(at).max();
     }
@@ -210,8 +260,18 @@ impl Draft {
         self.steps.last_mut()
     }
 
+    /// The run as it is now, for one that is still being recorded.
+    pub(crate) fn so_far(&self, own_id: Option<&str>, prefix: &str, options: &Options) -> Option<UnderWay> {
+        // What the model said last may yet turn out to be the thought behind a call.
+        let open = self.open.iter().map(|(_, step)| *step).chain(self.unsettled);
+        let settled = open.fold(self.steps.len(), usize::min);
+        let run = self.clone().finish(own_id, prefix, options).ok()?;
+        let settled = if self.ended { run.steps.len() } else { settled };
+        Some(UnderWay { run, settled, ended: self.ended })
+    }
+
     /// The finished run. Its trace id is `own_id` where that can be one, else made of `prefix` and a hash
-    /// of the content.
+    /// of where it stands (when the input has an origin) or of its content.
     pub(crate) fn finish(
         mut self,
         own_id: Option<&str>,
@@ -222,7 +282,7 @@ impl Draft {
         self.check()?;
         let trace_id = match own_id.map(TraceId::new) {
             Some(Ok(id)) => id,
-            _ => TraceId::new(format!("{prefix}-{}", self.hash())).map_err(|e| e.to_string())?,
+            _ => TraceId::new(format!("{prefix}-{}", self.hash(options))).map_err(|e| e.to_string())?,
         };
         let user = self.user.or_else(|| options.user.clone());
         for tag in &options.tags {
@@ -271,14 +331,18 @@ impl Draft {
         Ok(())
     }
 
-    /// 96 bits over everything that was said and done.
-    fn hash(&self) -> String {
+    /// 96 bits over where the run stands and its task, or over everything that was said and done.
+    fn hash(&self, options: &Options) -> String {
         let mut hasher = Sha256::new();
         let mut feed = |text: &str| {
             hasher.update((text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         };
         feed(&self.description);
+        if let Some(origin) = &options.origin {
+            feed(&format!("{origin}\n{:?}", self.place));
+            return hex(&hasher);
+        }
         for (key, value) in &self.environment.attributes {
             feed(key);
             feed(value);
@@ -288,11 +352,20 @@ impl Draft {
             feed(&step.action_detail);
             feed(&step.observation);
         }
-        hasher.finalize().iter().take(12).fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex(&hasher)
     }
+}
+
+fn hex(hasher: &Sha256) -> String {
+    hasher.clone().finalize().iter().take(12).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+fn same_json(a: &str, b: &str) -> bool {
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    a == b || (read(a).is_some() && read(a) == read(b))
 }
 
 fn join(text: &mut String, more: &str) {

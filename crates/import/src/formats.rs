@@ -1,9 +1,16 @@
 //! The formats that are read, one file each.
 
+mod atif;
+mod autogen;
 mod claude_code;
 mod codex;
 mod hindsight;
+mod langchain;
+mod langfuse;
+mod langsmith;
 mod openai;
+mod openai_agents;
+mod react;
 mod swe_agent;
 
 use std::collections::VecDeque;
@@ -11,11 +18,23 @@ use std::collections::VecDeque;
 use hindsight_types::Trajectory;
 use serde_json::Value;
 
-use crate::{Options, RecordError};
+use crate::{Options, RecordError, UnderWay};
 
 /// Every format, in the order in which a record is offered to them.
-pub static FORMATS: [&dyn Format; 5] =
-    [&hindsight::Hindsight, &swe_agent::SweAgent, &claude_code::ClaudeCode, &codex::Codex, &openai::OpenAi];
+pub static FORMATS: [&dyn Format; 12] = [
+    &hindsight::Hindsight,
+    &atif::Atif,
+    &swe_agent::SweAgent,
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &openai_agents::OpenAiAgents,
+    &langchain::LangChain,
+    &langsmith::LangSmith,
+    &langfuse::Langfuse,
+    &autogen::AutoGen,
+    &openai::OpenAi,
+    &react::React,
+];
 
 /// A way in which runs are recorded.
 pub trait Format: Send + Sync {
@@ -26,6 +45,11 @@ pub trait Format: Send + Sync {
     fn recognises(&self, record: &Value) -> bool;
 
     fn reader(&self, options: &Options) -> Box<dyn Reader>;
+
+    /// Whether its records are lines of text instead of JSON values; each comes as a string then.
+    fn is_text(&self) -> bool {
+        false
+    }
 }
 
 /// The format of this name.
@@ -58,10 +82,20 @@ pub trait Reader: Send {
 
     /// The input ended: gives what was still being put together.
     fn finish(&mut self, sink: &mut Sink);
+
+    /// The runs that are being put together, as far as they can be told by now.
+    fn under_way(&self) -> Vec<UnderWay> {
+        Vec::new()
+    }
+}
+
+/// Whether a line of text, which is not JSON, looks like one of a format of text.
+pub(crate) fn is_text(line: &str) -> bool {
+    FORMATS.into_iter().any(|f| f.is_text() && f.recognises(&Value::String(line.to_owned())))
 }
 
 /// Whether a tool says itself how it went. Text is not read here: that is done where all runs are judged.
-fn status_of(is_error: Option<bool>) -> hindsight_types::StepStatus {
+pub(crate) fn status_of(is_error: Option<bool>) -> hindsight_types::StepStatus {
     use hindsight_types::StepStatus;
     match is_error {
         Some(true) => StepStatus::Error,

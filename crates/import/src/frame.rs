@@ -1,5 +1,5 @@
 //! Cuts a stream into JSON values with the line each begins on: JSON Lines, one array of values, or
-//! documents that span lines. Holds one value in memory, and never more than `RECORD_BYTES` of it.
+//! documents that span lines; or, for formats of text, into lines. Holds one value in memory, and never more than `RECORD_BYTES` of it.
 
 mod source;
 
@@ -29,17 +29,23 @@ pub(crate) struct Frame {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Framing {
+pub(crate) enum Framing {
     Undecided,
     /// Every line is a value; a broken one ends with its line.
     Lines,
     /// Values end where their brackets close; those of an array come one by one.
     Values,
+    /// Every line is itself, blank ones too.
+    Text,
 }
+
+/// Whether a line is text rather than JSON.
+pub(crate) type IsText = fn(&str) -> bool;
 
 pub(crate) struct Frames<R> {
     source: Source<R>,
     framing: Framing,
+    is_text: IsText,
     group: u64,
     /// Place of the next element while inside an array.
     element: Option<u64>,
@@ -48,10 +54,11 @@ pub(crate) struct Frames<R> {
 }
 
 impl<R: BufRead> Frames<R> {
-    pub(crate) fn new(input: R) -> Self {
+    pub(crate) fn new(input: R, is_text: IsText) -> Self {
         Self {
             source: Source::new(input),
             framing: Framing::Undecided,
+            is_text,
             group: 0,
             element: None,
             ready: VecDeque::new(),
@@ -73,6 +80,7 @@ impl<R: BufRead> Frames<R> {
         }
         match self.framing {
             Framing::Lines => self.next_line(),
+            Framing::Text => self.next_text(),
             _ => self.next_value(),
         }
     }
@@ -87,18 +95,14 @@ impl<R: BufRead> Frames<R> {
             self.ready.push_back(frame_of(line, &first));
             return Ok(Framing::Lines);
         }
-        // When the first line breaks off, the object goes on in the next, unless that is one by itself.
-        let broken_off = parse(&first).is_err_and(|e| e.is_eof());
-        let mut framing = Framing::Lines;
-        if broken_off {
+        let mut framing = framing_of(&first.bytes, None, self.is_text);
+        if framing == Framing::Undecided {
             let (line, second) = self.take_line()?;
             if !second.whole() {
                 self.ready.extend([frame_of(line - 1, &first), frame_of(line, &second)]);
                 return Ok(Framing::Lines);
             }
-            if !parse(&second).is_ok_and(|v| v.is_object()) {
-                framing = Framing::Values;
-            }
+            framing = framing_of(&first.bytes, Some(&second.bytes), self.is_text);
             self.source.put_back(second);
         }
         self.source.put_back(first);
@@ -116,6 +120,11 @@ impl<R: BufRead> Frames<R> {
         }
         let (line, piece) = self.take_line()?;
         Ok(Some(frame_of(line, &piece)))
+    }
+
+    fn next_text(&mut self) -> io::Result<Option<Frame>> {
+        let (line, piece) = self.take_line()?;
+        Ok(Some(text_frame(line, &piece)).filter(|_| piece.length > 0))
     }
 
     fn next_value(&mut self) -> io::Result<Option<Frame>> {
@@ -157,19 +166,61 @@ impl<R: BufRead> Frames<R> {
     }
 }
 
+/// How input goes on that begins with these lines. Undecided when the second is needed and not given.
+pub(crate) fn framing_of(first: &[u8], second: Option<&[u8]>, is_text: IsText) -> Framing {
+    if is_text(&String::from_utf8_lossy(first)) {
+        return Framing::Text;
+    }
+    let parse = serde_json::from_slice::<Value>;
+    // When the first line breaks off, the object goes on in the next, unless that is one by itself.
+    match (parse(first), second) {
+        (Err(e), None) if e.is_eof() => Framing::Undecided,
+        (Err(e), Some(second)) if e.is_eof() && !parse(second).is_ok_and(|v| v.is_object()) => {
+            Framing::Values
+        }
+        _ => Framing::Lines,
+    }
+}
+
 fn frame_of(line: u64, piece: &Piece) -> Frame {
     Frame { line, element: None, group: 0, value: read(piece) }
 }
 
-fn parse(piece: &Piece) -> serde_json::Result<Value> {
-    serde_json::from_slice(&piece.bytes)
+fn text_frame(line: u64, piece: &Piece) -> Frame {
+    let value = if piece.whole() { Ok(line_value(&piece.bytes)) } else { Err(too_long(piece.length)) };
+    Frame { line, element: None, group: 0, value }
+}
+
+/// A line of text without its end.
+fn line_value(bytes: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(bytes);
+    Value::String(text.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// A line that arrived on its own.
+pub(crate) fn line_frame(line: u64, bytes: &[u8], framing: Framing) -> Frame {
+    let value = match framing {
+        Framing::Text => Ok(line_value(bytes)),
+        _ => value_of(bytes),
+    };
+    Frame { line, element: None, group: 0, value }
+}
+
+/// A line of which no more than the beginning was kept.
+pub(crate) fn oversized(line: u64, length: usize) -> Frame {
+    Frame { line, element: None, group: 0, value: Err(too_long(length)) }
+}
+
+fn too_long(length: usize) -> String {
+    format!("is {length} bytes long; at most {RECORD_BYTES} are read")
 }
 
 fn read(piece: &Piece) -> Result<Value, String> {
-    if !piece.whole() {
-        return Err(format!("is {} bytes long; at most {RECORD_BYTES} are read", piece.length));
-    }
-    parse(piece).map_err(|e| format!("is not valid JSON: {e}"))
+    if piece.whole() { value_of(&piece.bytes) } else { Err(too_long(piece.length)) }
+}
+
+fn value_of(bytes: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(bytes).map_err(|e| format!("is not valid JSON: {e}"))
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use hindsight_types::Trajectory;
 
 use crate::{
     FORMATS, Format, Options, RecordError,
-    formats::{Reader, Record},
-    frame::{Frame, Frames},
+    formats::{self, Reader, Record},
+    frame::{Frame, Frames, IsText},
 };
 
 /// Records looked at to find out the format.
-const SAMPLE: usize = 32;
+pub(crate) const SAMPLE: usize = 32;
 
 /// The input as a whole cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub struct Importer<R> {
 
 impl<R: BufRead> Importer<R> {
     pub fn new(input: R, options: &Options) -> Result<Self, ReadError> {
-        let mut frames = Frames::new(input);
+        let mut frames = Frames::new(input, is_text(options));
         let mut sample = VecDeque::new();
         let mut format = options.format;
         while sample.len() < SAMPLE
@@ -127,12 +127,21 @@ impl<R> std::fmt::Debug for Importer<R> {
     }
 }
 
-fn recognise(frame: &Frame) -> Option<&'static dyn Format> {
+/// Which lines are text, as far as the format is known.
+pub(crate) fn is_text(options: &Options) -> IsText {
+    match options.format {
+        None => formats::is_text,
+        Some(format) if format.is_text() => |_| true,
+        Some(_) => |_| false,
+    }
+}
+
+pub(crate) fn recognise(frame: &Frame) -> Option<&'static dyn Format> {
     let value = frame.value.as_ref().ok()?;
     FORMATS.into_iter().find(|f| f.recognises(value))
 }
 
-fn unrecognised(sample: VecDeque<Frame>) -> ReadError {
+pub(crate) fn unrecognised(sample: VecDeque<Frame>) -> ReadError {
     if sample.is_empty() {
         return ReadError::Empty;
     }

@@ -13,7 +13,8 @@ pub(crate) fn flag_at(value: &Value, key: &str) -> bool {
 
 pub(crate) fn time_at(value: &Value, key: &str) -> Option<Timestamp> {
     match value.get(key)? {
-        Value::String(s) => s.parse().ok(),
+        // Without an offset it is taken as UTC.
+        Value::String(s) => s.parse().ok().or_else(|| format!("{s}Z").parse().ok()),
         // Seconds, or milliseconds when it would otherwise lie thousands of years ahead.
         Value::Number(n) => {
             let n = n.as_f64()?;

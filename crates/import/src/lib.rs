@@ -10,11 +10,15 @@ pub mod formats;
 mod frame;
 mod importer;
 mod json;
+mod live;
+mod message;
+mod spans;
 
-use hindsight_types::{TaskType, TenantId, Timestamp, UserId};
+use hindsight_types::{TaskType, TenantId, Timestamp, Trajectory, UserId};
 
 pub use formats::{FORMATS, Format};
 pub use importer::{Importer, ReadError};
+pub use live::Live;
 
 /// What the records themselves do not say.
 #[derive(Clone)]
@@ -29,11 +33,22 @@ pub struct Options {
     pub default_time: Timestamp,
     /// `None`: recognised from the content.
     pub format: Option<&'static dyn Format>,
+    /// What tells this input from all others, for input that grows while it is read: a run without a name is then named
+    /// after it and its place in it. `None`: after its content.
+    pub origin: Option<String>,
 }
 
 impl Options {
     pub fn new(tenant: TenantId, default_time: Timestamp) -> Self {
-        Self { tenant, user: None, task_type: None, tags: Vec::new(), default_time, format: None }
+        Self {
+            tenant,
+            user: None,
+            task_type: None,
+            tags: Vec::new(),
+            default_time,
+            format: None,
+            origin: None,
+        }
     }
 }
 
@@ -45,6 +60,17 @@ impl std::fmt::Debug for Options {
             .field("format", &self.format.map(Format::name))
             .finish_non_exhaustive()
     }
+}
+
+/// A run that is still being recorded.
+#[derive(Debug, Clone)]
+pub struct UnderWay {
+    /// As if the input ended here.
+    pub run: Trajectory,
+    /// Steps at its beginning that will not change any more.
+    pub settled: usize,
+    /// The record itself says that the run is over, though it may be taken up again.
+    pub ended: bool,
 }
 
 /// A record that could not be used. The records around it are not affected.
@@ -63,5 +89,18 @@ impl std::fmt::Display for RecordError {
             Some(i) => write!(f, "line {}, element {i}: {}", self.line, self.reason),
             None => write!(f, "line {}: {}", self.line, self.reason),
         }
+    }
+}
+
+impl UnderWay {
+    /// A run of a document that may be written anew with more in it: a call without a result may still get one.
+    fn of_document(run: Trajectory) -> Self {
+        let open = |s: &hindsight_types::Step| {
+            s.action_type == hindsight_types::ActionType::ToolCall
+                && s.observation.is_empty()
+                && s.status == hindsight_types::StepStatus::Unknown
+        };
+        let settled = run.steps.iter().position(open).unwrap_or(run.steps.len());
+        Self { run, settled, ended: false }
     }
 }

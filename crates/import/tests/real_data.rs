@@ -89,3 +89,22 @@ fn codex_sessions() {
     assert_eq!((format, errors.len()), ("codex", 1));
     assert!(errors[0].contains("no message of a user"), "{errors:?}");
 }
+
+#[test]
+fn failed_runs_of_several_agents() {
+    let Some(data) = data() else { return };
+    let (mut runs, mut steps, mut failed) = (0, 0, 0);
+    for folder in ["Algorithm-Generated", "Hand-Crafted"] {
+        for entry in std::fs::read_dir(data.join("who_and_when").join(folder)).unwrap() {
+            let (format, read, errors) = read(&entry.unwrap().path());
+            assert_eq!((format, read.len(), errors), ("autogen", 1, vec![]));
+            assert_eq!(read[0].outcome.resolved(), OutcomeStatus::Failure);
+            runs += 1;
+            steps += read[0].steps.len();
+            failed += read[0].steps.iter().filter(|s| s.status == StepStatus::Error).count();
+        }
+    }
+    eprintln!("{runs} runs, {steps} steps, {failed} failed");
+    assert_eq!(runs, 92);
+    assert!(steps > 1000 && failed > 20, "{steps} steps, {failed} failed");
+}

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Format, Reader, Record, Sink};
 use crate::{
-    Options, RecordError,
+    Options, RecordError, UnderWay,
     draft::{Draft, Mark},
     json::{flag_at, kind_of, str_at, time_at},
 };
@@ -42,6 +42,7 @@ struct SessionReader {
     sessions: HashMap<String, Session>,
 }
 
+#[derive(Clone)]
 struct Session {
     draft: Draft,
     start: RecordError,
@@ -87,12 +88,17 @@ impl Reader for SessionReader {
             }
         }
     }
+
+    fn under_way(&self) -> Vec<UnderWay> {
+        let session = |id: &String| self.sessions.get(id)?.so_far(id, &self.options);
+        self.order.iter().filter_map(session).collect()
+    }
 }
 
 impl Session {
     fn new(start: RecordError) -> Self {
         Self {
-            draft: Draft::by("claude-code"),
+            draft: Draft::by("claude-code").at((start.line, start.element)),
             start,
             seen: HashSet::new(),
             message: None,
@@ -108,6 +114,7 @@ impl Session {
         if uuid.is_some_and(|u| self.seen.contains(u)) || flag_at(value, "isMeta") {
             return Ok(());
         }
+        self.draft.ended = entry::is_farewell(value);
         let message = value.get("message").ok_or("has no `message`")?;
         let content = message.get("content").ok_or("has no `message.content`")?;
         let blocks = entry::blocks(content)?;
@@ -182,21 +189,29 @@ impl Session {
         self.draft.user(text, mark);
     }
 
+    fn so_far(&self, id: &str, options: &Options) -> Option<UnderWay> {
+        let mut session = self.clone();
+        let own_id = session.close(id);
+        session.draft.so_far(own_id.as_deref(), "claude-code", options)
+    }
+
     fn finish(mut self, id: &str, options: &Options) -> Result<Trajectory, String> {
+        let own_id = self.close(id);
+        self.draft.finish(own_id.as_deref(), "claude-code", options)
+    }
+
+    /// Settles whose run it is; its name.
+    fn close(&mut self, id: &str) -> Option<String> {
         if !id.is_empty() {
             self.draft.session = Some(id.to_owned());
         }
         let mut own_id = id.to_owned();
         if !self.main_chain {
-            self.draft.description = self.side_task.unwrap_or_default();
-            let agent = self.side_agent.unwrap_or_default();
+            self.draft.description = self.side_task.take().unwrap_or_default();
+            let agent = self.side_agent.take().unwrap_or_default();
             own_id = format!("{id}:{agent}");
             self.draft.agent = Some(agent);
         }
-        self.draft.finish(
-            Some(&own_id).filter(|_| !id.is_empty()).map(String::as_str),
-            "claude-code",
-            options,
-        )
+        Some(own_id).filter(|_| !id.is_empty())
     }
 }

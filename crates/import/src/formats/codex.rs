@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Format, Reader, Record, Sink};
 use crate::{
-    Options, RecordError,
+    Options, RecordError, UnderWay,
     draft::{Draft, Mark},
     json::{arguments_text, content_text, kind_of, str_at, time_at},
 };
@@ -63,6 +63,7 @@ struct RolloutReader {
 impl Reader for RolloutReader {
     fn push(&mut self, record: Record, sink: &mut Sink) {
         self.start.get_or_insert_with(|| record.error(""));
+        self.draft.place = self.start.as_ref().map_or((0, None), |s| (s.line, s.element));
         if let Err(reason) = self.record(&record.value) {
             sink.push_back(Err(record.error(reason)));
         }
@@ -74,6 +75,12 @@ impl Reader for RolloutReader {
         draft.session = self.id.clone();
         let run = draft.finish(self.id.as_deref(), "codex", &self.options);
         sink.push_back(run.map_err(|reason| RecordError { reason, ..start }));
+    }
+
+    fn under_way(&self) -> Vec<UnderWay> {
+        let mut draft = self.draft.clone();
+        draft.session.clone_from(&self.id);
+        draft.so_far(self.id.as_deref(), "codex", &self.options).into_iter().collect()
     }
 }
 

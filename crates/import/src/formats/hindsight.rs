@@ -23,7 +23,8 @@ impl Format for Hindsight {
     }
 
     fn recognises(&self, record: &Value) -> bool {
-        record.get("task_description").is_some() || record.get("steps").is_some_and(Value::is_array)
+        record.get("task_description").is_some()
+            || (record.get("steps").is_some_and(Value::is_array) && record.get("schema_version").is_none())
     }
 
     fn reader(&self, options: &Options) -> Box<dyn Reader> {

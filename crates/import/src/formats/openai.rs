@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Format, Reader, Record, Sink, status_of};
 use crate::{
-    Options, RecordError,
+    Options, RecordError, UnderWay,
     draft::{Draft, Mark},
     json::{arguments_text, content_text, kind_of, scalar, str_at, time_at},
 };
@@ -39,12 +39,16 @@ impl Format for OpenAi {
 fn messages_of(record: &Value) -> Option<&Vec<Value>> {
     match record {
         Value::Array(list) if list.first().is_some_and(is_message) => Some(list),
-        _ => ["messages", "traj"].iter().find_map(|key| record.get(key)?.as_array()),
+        _ => ["messages", "traj"].iter().find_map(|key| {
+            let list = record.get(key)?.as_array()?;
+            Some(list).filter(|l| l.first().is_none_or(|m| m.get("role").is_some()))
+        }),
     }
 }
 
 fn is_message(value: &Value) -> bool {
     str_at(value, "role").is_some()
+        && value.get("type").is_none()
         && ["content", "tool_calls", "function_call"].iter().any(|key| value.get(key).is_some())
 }
 
@@ -66,10 +70,10 @@ impl Reader for ChatReader {
             self.finish(sink);
         }
         if let Some(messages) = messages_of(&record.value) {
-            sink.push_back(self.run(&record.value, messages).map_err(|reason| record.error(reason)));
+            sink.push_back(self.run(&record, messages).map_err(|reason| record.error(reason)));
         } else if record.value.get("role").is_some() {
             let loose = self.loose.get_or_insert_with(|| Loose {
-                draft: Draft::default(),
+                draft: Draft::default().at((record.line, record.element)),
                 group: record.group,
                 start: record.error(""),
             });
@@ -91,11 +95,17 @@ impl Reader for ChatReader {
             sink.push_back(run.map_err(|reason| RecordError { reason, ..loose.start }));
         }
     }
+
+    fn under_way(&self) -> Vec<UnderWay> {
+        let run = |l: &Loose| l.draft.so_far(None, "chat", &self.options);
+        self.loose.as_ref().and_then(run).into_iter().collect()
+    }
 }
 
 impl ChatReader {
-    fn run(&self, record: &Value, messages: &[Value]) -> Result<hindsight_types::Trajectory, String> {
-        let mut draft = Draft::default();
+    fn run(&self, record: &Record, messages: &[Value]) -> Result<hindsight_types::Trajectory, String> {
+        let mut draft = Draft::default().at((record.line, record.element));
+        let record = &record.value;
         for (i, m) in messages.iter().enumerate() {
             message(&mut draft, m).map_err(|reason| format!("messages[{i}]: {reason}"))?;
         }

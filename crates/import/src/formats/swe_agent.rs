@@ -35,18 +35,20 @@ struct TrajReader(Options);
 
 impl Reader for TrajReader {
     fn push(&mut self, record: Record, sink: &mut Sink) {
-        sink.push_back(run(&record.value, &self.0).map_err(|reason| record.error(reason)));
+        sink.push_back(run(&record, &self.0).map_err(|reason| record.error(reason)));
     }
 
     fn finish(&mut self, _: &mut Sink) {}
 }
 
-fn run(record: &Value, options: &Options) -> Result<Trajectory, String> {
+fn run(record: &Record, options: &Options) -> Result<Trajectory, String> {
+    let place = (record.line, record.element);
+    let record = &record.value;
     let steps = record
         .get("trajectory")
         .and_then(Value::as_array)
         .ok_or("has no `trajectory` list, so it is not a SWE-agent run")?;
-    let mut draft = Draft::by("swe-agent");
+    let mut draft = Draft::by("swe-agent").at(place);
     draft.user(
         issue(record).ok_or("`history` has no message of a user, so the task is not known")?,
         Mark::default(),

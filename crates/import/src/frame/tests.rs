@@ -3,7 +3,8 @@ use std::io::{BufReader, Cursor};
 use super::*;
 
 fn frames(input: &str, capacity: usize) -> Vec<Frame> {
-    let mut frames = Frames::new(BufReader::with_capacity(capacity, Cursor::new(input.as_bytes().to_vec())));
+    let input = BufReader::with_capacity(capacity, Cursor::new(input.as_bytes().to_vec()));
+    let mut frames = Frames::new(input, |line| line.starts_with("Text:"));
     let mut all = Vec::new();
     while let Some(frame) = frames.next().unwrap() {
         all.push(frame);
@@ -88,4 +89,11 @@ fn a_record_beyond_the_limit_is_named_and_skipped() {
     assert!(!long.whole());
     assert_eq!((long.bytes.as_slice(), long.length), (b"aaaa".as_slice(), 11));
     assert_eq!(source.line(4).unwrap().bytes, b"bb\n");
+}
+
+#[test]
+fn lines_of_text_are_kept_as_they_are() {
+    let got: Vec<_> = shape("Text: a\r\n\n  b {\n{}").into_iter().map(|f| (f.0, f.3)).collect();
+    let lines = [(1, "Text: a"), (2, ""), (3, "  b {"), (4, "{}")];
+    assert_eq!(got, lines.map(|(n, text)| (n, Value::from(text).to_string())));
 }

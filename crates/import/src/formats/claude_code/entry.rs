@@ -67,6 +67,14 @@ pub(super) fn is_machinery(text: &str) -> bool {
     SIGNS.iter().any(|s| text.trim_start().starts_with(s))
 }
 
+/// The user leaves the session, by the command for it.
+pub(super) fn is_farewell(entry: &Value) -> bool {
+    const COMMANDS: [&str; 3] = ["exit", "quit", "clear"];
+    let text = entry.pointer("/message/content").and_then(Value::as_str).unwrap_or_default();
+    let command = text.split_once("<command-name>").and_then(|(_, rest)| rest.split_once("</command-name>"));
+    command.is_some_and(|(name, _)| COMMANDS.contains(&name.trim().trim_start_matches('/')))
+}
+
 /// Shell commands that the user ran in the session.
 pub(super) fn is_shell(text: &str) -> bool {
     ["<bash-input>", "<bash-stdout>", "<bash-stderr>"].iter().any(|s| text.trim_start().starts_with(s))

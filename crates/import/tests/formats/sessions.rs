@@ -1,48 +1,16 @@
-//! Each format on a small sample of its shape.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Sessions of coding agents, chats and the product's own lines.
 
-use hindsight_import::{Importer, Options, ReadError, RecordError};
-use hindsight_types::{
-    ActionType, EvidenceSource, OutcomeStatus, StepStatus, TenantId, Timestamp, Trajectory, UserId,
-    Visibility,
-};
+use hindsight_import::{Importer, ReadError};
+use hindsight_types::{ActionType, EvidenceSource, OutcomeStatus, StepStatus, UserId, Visibility};
 
-fn options() -> Options {
-    Options::new(TenantId::new("acme").unwrap(), "2026-06-01T00:00:00Z".parse::<Timestamp>().unwrap())
-}
-
-struct Read {
-    format: &'static str,
-    runs: Vec<Trajectory>,
-    errors: Vec<RecordError>,
-}
-
-fn read_with(text: &str, options: &Options) -> Read {
-    let importer = Importer::new(text.as_bytes(), options).unwrap();
-    let format = importer.format().name();
-    let (runs, errors): (Vec<_>, Vec<_>) = importer.partition(Result::is_ok);
-    Read {
-        format,
-        runs: runs.into_iter().map(Result::unwrap).collect(),
-        errors: errors.into_iter().map(Result::unwrap_err).collect(),
-    }
-}
-
-fn read(text: &str) -> Read {
-    read_with(text, &options())
-}
-
-/// Kind, tool and status of each step.
-fn outline(run: &Trajectory) -> Vec<(ActionType, &str, StepStatus)> {
-    run.steps.iter().map(|s| (s.action_type, s.action_name.as_str(), s.status)).collect()
-}
+use crate::support::{options, outline, read, read_with};
 
 use ActionType::{LlmReasoning, ToolCall, UserInput};
 use StepStatus::{Error, Ok as Fine, Unknown};
 
 #[test]
 fn chat_runs() {
-    let text = include_str!("samples/chat_runs.json");
+    let text = include_str!("../samples/chat_runs.json");
     let got = read(text);
     assert_eq!(got.format, "openai-chat");
     assert_eq!(got.runs.len(), 2);
@@ -81,7 +49,7 @@ fn chat_runs() {
 
 #[test]
 fn a_list_of_messages_is_one_run() {
-    let lines = include_str!("samples/messages.jsonl");
+    let lines = include_str!("../samples/messages.jsonl");
     let array = format!("[{}]", lines.trim().replace('\n', ","));
     let got = [read(lines), read(&array), read(&format!("{array}\n"))];
     for read in &got {
@@ -93,7 +61,7 @@ fn a_list_of_messages_is_one_run() {
 
 #[test]
 fn swe_agent() {
-    let got = read(include_str!("samples/swe.traj"));
+    let got = read(include_str!("../samples/swe.traj"));
     assert_eq!((got.format, got.errors.len()), ("swe-agent", 0));
     let run = &got.runs[0];
     assert_eq!(run.task_description, "The last page is lost");
@@ -108,7 +76,7 @@ fn swe_agent() {
 
 #[test]
 fn claude_code_session() {
-    let got = read(include_str!("samples/claude.jsonl"));
+    let got = read(include_str!("../samples/claude.jsonl"));
     assert_eq!(got.format, "claude-code");
     assert_eq!(got.runs.len(), 1);
     let run = &got.runs[0];
@@ -131,14 +99,14 @@ fn claude_code_session() {
 
 #[test]
 fn a_side_chain_alone_does_not_take_the_name_of_its_session() {
-    let got = read(include_str!("samples/claude_sidechain.jsonl"));
+    let got = read(include_str!("../samples/claude_sidechain.jsonl"));
     assert_eq!(got.runs[0].trace_id.as_str(), "5e55-1:b1");
     assert_eq!(got.runs[0].task_description, "Search the file for listn");
 }
 
 #[test]
 fn codex_rollout() {
-    let got = read(include_str!("samples/codex.jsonl"));
+    let got = read(include_str!("../samples/codex.jsonl"));
     assert_eq!(got.format, "codex");
     let run = &got.runs[0];
     assert_eq!(run.trace_id.as_str(), "0199-codex");
@@ -160,7 +128,7 @@ fn codex_rollout() {
 
 #[test]
 fn codex_flat_rollout() {
-    let got = read(include_str!("samples/codex_flat.jsonl"));
+    let got = read(include_str!("../samples/codex_flat.jsonl"));
     assert_eq!((got.format, got.runs.len(), got.errors.len()), ("codex", 1, 0));
     assert_eq!(got.runs[0].trace_id.as_str(), "0042-flat");
     assert_eq!(outline(&got.runs[0]), [(ToolCall, "shell", Unknown)]);
@@ -168,7 +136,7 @@ fn codex_flat_rollout() {
 
 #[test]
 fn hindsight_lines() {
-    let got = read(include_str!("samples/hindsight.jsonl"));
+    let got = read(include_str!("../samples/hindsight.jsonl"));
     assert_eq!(got.format, "hindsight");
     let run = &got.runs[0];
     assert_eq!(run.scope.visibility, Visibility::User(UserId::new("u-9").unwrap()));
@@ -189,10 +157,10 @@ fn what_the_caller_adds() {
     let mut options = options();
     options.user = Some(UserId::new("u-1").unwrap());
     options.tags = vec!["k8s".to_owned(), "docker".to_owned()];
-    let got = read_with(include_str!("samples/hindsight.jsonl"), &options);
+    let got = read_with(include_str!("../samples/hindsight.jsonl"), &options);
     assert_eq!(got.runs[0].user.as_ref().unwrap().as_str(), "u-9", "the record goes first");
     assert_eq!(got.runs[0].environment.tags, ["docker", "k8s"]);
-    let chat = read_with(include_str!("samples/messages.jsonl"), &options);
+    let chat = read_with(include_str!("../samples/messages.jsonl"), &options);
     assert_eq!(chat.runs[0].scope.visibility, Visibility::User(UserId::new("u-1").unwrap()));
 }
 
