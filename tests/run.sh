@@ -38,7 +38,8 @@ cargo build --workspace --all-targets
 export HINDSIGHT_BIN="$CARGO_TARGET_DIR/debug/hindsight"
 
 if ! $fast; then
-    step "Python client, deployment"
+    step "clients in Python and Node, deployment"
+    tests/node/run.sh "$HINDSIGHT_BIN"
     if [ -n "${HINDSIGHT_PYTHON:-}" ]; then
         tests/python/run.sh "$HINDSIGHT_BIN"
         tests/deploy/run.sh "$HINDSIGHT_BIN"

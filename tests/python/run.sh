@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# A client in another language: starts HINDSIGHT_BIN on a free port with a data directory of its own and
-# runs test_client.py against it.
+# Clients in Python: starts HINDSIGHT_BIN on a free port with a data directory of its own and runs against it
+# test_client.py (stubs made of the schema), the tests of clients/python, and test_roads.py (what agents of
+# different make leave, and are given).
 #
 #   tests/python/run.sh HINDSIGHT_BIN
 #
 # The virtual environment is kept in HINDSIGHT_TEST_CACHE (default ~/.cache/hindsight-tests).
 set -euo pipefail
-bin=$(realpath "${1:?usage: tests/python/run.sh HINDSIGHT_BIN}")
+HINDSIGHT_BIN=$(realpath "${1:?usage: tests/python/run.sh HINDSIGHT_BIN}")
+export HINDSIGHT_BIN
 cd "$(dirname "$0")"
 python="${HINDSIGHT_PYTHON:-python3}"
 pins=$("$python" -c 'import hashlib; print(hashlib.sha256(open("requirements.txt", "rb").read()).hexdigest()[:12])')
@@ -20,36 +22,23 @@ if ! [ -f "$venv/complete" ]; then
     touch "$venv/complete"
 fi
 
-work=$(mktemp -d)
-server=
-finish() {
-    if [ -n "$server" ]; then
-        kill -TERM "$server" 2>/dev/null || true
-        wait "$server" || true
-    fi
-    rm -rf "$work"
-}
-trap finish EXIT
-
+source ../server.sh
 mkdir "$work/stubs"
 "$venv/bin/python" -m grpc_tools.protoc --proto_path=../../proto --python_out="$work/stubs" \
     --grpc_python_out="$work/stubs" $(find ../../proto/hindsight -name '*.proto' | sort)
 
-HINDSIGHT__LOG__FORMAT=json "$bin" serve --listen 127.0.0.1:0 --data-dir "$work/data" 2>"$work/serve.log" &
-server=$!
-for _ in $(seq 600); do
-    address=$(sed -n 's|^serving .* at http://||p' "$work/serve.log")
-    [ -n "$address" ] && break
-    kill -0 "$server" 2>/dev/null || break
-    sleep 0.1
-done
-if [ -z "${address:-}" ]; then
-    echo "the server does not start:" >&2
-    cat "$work/serve.log" >&2
-    exit 1
-fi
+# The package as users install it. It goes into a folder of this run: the environment is shared and kept.
+cp -r ../../clients/python "$work/package"
+cp -r ../../proto "$work/package/proto"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+    --target "$work/site" "$work/package"
 
-if ! PYTHONPATH="$work/stubs" HINDSIGHT_ADDRESS="$address" "$venv/bin/python" test_client.py; then
-    tail -n 50 "$work/serve.log" >&2
-    exit 1
-fi
+# One run is enough to be warned of.
+export HINDSIGHT__WATCH__MIN_TIMES=1
+start_server "$HINDSIGHT_BIN"
+export HINDSIGHT_ADDRESS="$address" HINDSIGHT_SERVER="http://$address"
+
+PYTHONPATH="$work/stubs" checked "$venv/bin/python" test_client.py
+export PYTHONPATH="$work/site:../../clients/python/tests"
+checked "$venv/bin/python" -B -m unittest discover -s ../../clients/python/tests
+checked "$venv/bin/python" -B test_roads.py

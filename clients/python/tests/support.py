@@ -7,7 +7,10 @@ import threading
 import time
 import uuid
 from concurrent import futures
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
+
+# A process that serves cannot be forked by gRPC's own means, and the tests start others.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 import grpc
 
@@ -49,6 +52,23 @@ def trajectory(client: Client, trace_id: str, **about: Any) -> Any:
     return until(f"the run {trace_id} is judged", look)
 
 
+def serve(service: str, name: str, work: Callable[[Any, Any], Any], port: int = 0) -> "Tuple[grpc.Server, int]":
+    """A server of one bidirectional call."""
+    called = method(service, name)
+    handler = grpc.stream_stream_rpc_method_handler(
+        work,
+        request_deserializer=message(called.input_type.full_name[len("hindsight.") :]).FromString,
+        response_serializer=lambda answer: answer.SerializeToString(),
+    )
+    server = grpc.server(futures.ThreadPoolExecutor(4))
+    server.add_generic_rpc_handlers(
+        [grpc.method_handlers_generic_handler(called.containing_service.full_name, {called.name: handler})]
+    )
+    port = server.add_insecure_port(f"127.0.0.1:{port}")
+    server.start()
+    return server, port
+
+
 class Collector:
     """A collector that keeps what it acknowledges, can be stopped and started again, and refuses a run."""
 
@@ -62,17 +82,7 @@ class Collector:
         self.start()
 
     def start(self) -> None:
-        called = method("collector.v1.CollectorService", "RecordEvents")
-        handler = grpc.stream_stream_rpc_method_handler(
-            self._record,
-            request_deserializer=message("collector.v1.RecordEventsRequest").FromString,
-            response_serializer=lambda answer: answer.SerializeToString(),
-        )
-        service = grpc.method_handlers_generic_handler(called.containing_service.full_name, {called.name: handler})
-        self.server = grpc.server(futures.ThreadPoolExecutor(4), options=[("grpc.so_reuseport", 1)])
-        self.server.add_generic_rpc_handlers([service])
-        self.port = self.server.add_insecure_port(f"127.0.0.1:{self.port}")
-        self.server.start()
+        self.server, self.port = serve("collector.v1.CollectorService", "RecordEvents", self._record, self.port)
 
     def stop(self) -> None:
         self.server.stop(0).wait()

@@ -375,7 +375,8 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def _with_block(request: "ModelRequest[Any]") -> "ModelRequest[Any]":
-    block = request.state.get("hindsight_block", "")
+    state: Any = request.state
+    block = state.get("hindsight_block", "")
     if not block:
         return request
     messages: List[Any] = list(request.messages)

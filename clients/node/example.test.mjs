@@ -1,0 +1,35 @@
+// Against the server at HINDSIGHT_SERVER, which warns of what one run has seen (`[watch] min_times = 1`).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connect } from './hindsight.mjs';
+import { example } from './example.mjs';
+
+const server = process.env.HINDSIGHT_SERVER;
+
+test('a run is recorded, judged, recalled, and its failing call is warned of', async () => {
+  const { traceId, refused, run, answer, warning } = await example(server);
+  assert.deepEqual(refused, []);
+  assert.equal(run?.record?.state, 'EVALUATION_STATE_JUDGED');
+  assert.deepEqual(
+    run.trajectory.steps.map((s) => s.status),
+    ['ERROR', 'ERROR', 'OK', 'OK', 'OK'].map((s) => `STEP_STATUS_${s}`),
+  );
+  const traces = answer.items.map((item) => item.memory.experience?.trajectory.trace_id);
+  assert.ok(traces.includes(traceId), answer.empty_reason);
+  assert.match(answer.block, /postfix@-/);
+  assert.equal(warning.said, 'reminder', JSON.stringify(warning.silence));
+  assert.equal(warning.reminder.trigger, 'REMINDER_TRIGGER_BEFORE_CALL');
+  assert.match(warning.reminder.block, /not found/);
+});
+
+test('an error names the field', async () => {
+  const { recall } = connect(server);
+  await assert.rejects(recall.Recall({ query: '' }), (error) => error.code === 3 && /query/.test(error.details));
+  recall.close();
+});
+
+test('a call without an answer ends at its deadline', async () => {
+  const { recall } = connect('http://127.0.0.1:9');
+  await assert.rejects(recall.Recall({ query: 'x' }, { timeout: 300 }), (e) => e.code === 14 || e.code === 4);
+  recall.close();
+});
