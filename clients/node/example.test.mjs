@@ -1,6 +1,9 @@
 // Against the server at HINDSIGHT_SERVER, which warns of what one run has seen (`[watch] min_times = 1`).
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { connect } from './hindsight.mjs';
 import { example } from './example.mjs';
 
@@ -32,4 +35,18 @@ test('a call without an answer ends at its deadline', async () => {
   const { recall } = connect('http://127.0.0.1:9');
   await assert.rejects(recall.Recall({ query: 'x' }, { timeout: 300 }), (e) => e.code === 14 || e.code === 4);
   recall.close();
+});
+
+test('what the README of the schema says runs', () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const readme = readFileSync(`${root}/proto/README.md`, 'utf8');
+  const code = /```js\n(.*?)```/s.exec(readme)[1].replace('127.0.0.1:7411', new URL(server).host);
+  const file = fileURLToPath(new URL('readme.tmp.mjs', import.meta.url));
+  writeFileSync(file, code);
+  try {
+    const said = execFileSync(process.execPath, [file], { cwd: root, encoding: 'utf8', timeout: 60_000 });
+    assert.ok(said.trim().length > 0);
+  } finally {
+    rmSync(file);
+  }
 });

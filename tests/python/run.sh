@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Clients in Python: starts HINDSIGHT_BIN on a free port with a data directory of its own and runs against it
-# test_client.py (stubs made of the schema), the tests of clients/python, and test_roads.py (what agents of
-# different make leave, and are given).
+# test_client.py (stubs made of the schema), test_readme.py (what the READMEs say), the tests of clients/python, and
+# test_roads.py (what agents of different make leave, and are given).
 #
 #   tests/python/run.sh HINDSIGHT_BIN
 #
@@ -39,6 +39,7 @@ start_server "$HINDSIGHT_BIN"
 export HINDSIGHT_ADDRESS="$address" HINDSIGHT_SERVER="http://$address"
 
 PYTHONPATH="$work/stubs" checked "$venv/bin/python" test_client.py
+PYTHONPATH="$work/site:$work/stubs" checked "$venv/bin/python" -B test_readme.py
 export PYTHONPATH="$work/site:../../clients/python/tests"
 checked "$venv/bin/python" -B -m unittest discover -s ../../clients/python/tests
 checked "$venv/bin/python" -B test_roads.py
