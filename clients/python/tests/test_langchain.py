@@ -208,7 +208,7 @@ class LangChain(unittest.TestCase):
             agent = self.agent(SCRIPT, memory, errors_as_messages)
             answer = agent.invoke({"messages": ["restart billing"]}, {"callbacks": [handler]})
             self.assertEqual(answer["messages"][-1].content, SCRIPT[-1])
-            self.assertIn("hindsight serve", nobody.recorder.state.problem)
+            self.assertIn("hindsight serve", nobody.recorder.state.trouble)
             nobody.close(0.1)
 
 

@@ -130,12 +130,12 @@ class Recording(unittest.TestCase):
             self.collector.stop()
             for n in range(50, 100):
                 task.tool_call("probe", f"port {n}", "open")
-        until("the end of the connection is noticed", lambda: self.client.recorder.state.problem)
+        until("the end of the connection is noticed", lambda: self.client.recorder.state.trouble)
         self.assertGreater(self.client.recorder.state.pending, 0)
         self.collector.failing = 1
         self.collector.start()
         state = self.client.flush(LIMIT)
-        self.assertEqual((state.pending, state.lost, state.rejected), (0, 0, 0), state)
+        self.assertEqual((state.pending, state.lost, state.rejected, state.trouble), (0, 0, 0, ""), state)
         seen = {}
         for event in self.collector.of(task.trace_id):
             if event.WhichOneof("body") == "step":

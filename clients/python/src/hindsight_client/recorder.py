@@ -190,6 +190,7 @@ class Recorder:
                 self._state,
                 acknowledged=self._state.acknowledged + count - refused,
                 rejected=self._state.rejected + refused,
+                trouble="",
             )
             for rejection in rejections:
                 problem = f"the server refused an event: {rejection.message}"
@@ -197,7 +198,7 @@ class Recorder:
                 self._state = replace(self._state, problem=problem)
             self._changed.notify_all()
 
-    def _trouble(self, problem: str) -> None:
-        log.debug("events wait: %s", problem)
+    def _trouble(self, trouble: str) -> None:
+        log.debug("events wait: %s", trouble)
         with self._changed:
-            self._state = replace(self._state, problem=f"events wait: {problem}")
+            self._state = replace(self._state, trouble=trouble)

@@ -117,7 +117,9 @@ class RecorderState:
     """Texts that were longer than the server takes, and were cut visibly."""
     pending: int = 0
     problem: str = ""
-    """The last thing that went wrong, and what to do about it."""
+    """Why something was lost or refused last, and what to do about it."""
+    trouble: str = ""
+    """Why what is pending cannot be sent at the moment."""
 
 
 @dataclass(frozen=True)
