@@ -17,7 +17,7 @@ use tonic::{
 use tower::{Service, ServiceExt as _, util::BoxCloneSyncService};
 use tracing::{Instrument as _, Span};
 
-use crate::ConnectError;
+use crate::{Client, ConnectError};
 
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -68,6 +68,23 @@ impl Transport {
                 .map_err(|e| invalid(e.to_string()))?;
         }
         Ok(Self { route: Route::Remote(built.connect_lazy()), authorization: bearer(key)? })
+    }
+}
+
+impl Client {
+    /// The same services with another API key, over the same connection.
+    pub fn with_key(&self, key: &SecretString) -> Result<Self, ConnectError> {
+        let mut other = self.clone();
+        other.transport.authorization = bearer(Some(key))?;
+        Ok(other)
+    }
+
+    /// The same services without an API key.
+    #[must_use]
+    pub fn without_key(&self) -> Self {
+        let mut other = self.clone();
+        other.transport.authorization = None;
+        other
     }
 }
 

@@ -1,1 +1,5 @@
-//! Memory for clients of the Model Context Protocol.
+//! Memory for clients of the Model Context Protocol: a server that recalls and retains, and a proxy between a
+//! client and any other server.
+
+pub mod proxy;
+pub mod server;

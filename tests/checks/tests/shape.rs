@@ -19,7 +19,7 @@ const EDGE: &[&str] = &[
 ];
 
 const ADAPTERS: &[&str] = &["store", "store-edge", "store-qdrant", "bus-local", "bus-amqp", "embed", "llm"];
-const SERVICES: &[&str] = &["collector", "evaluator", "compactor", "recall"];
+const SERVICES: &[&str] = &["collector", "evaluator", "compactor", "mcp", "recall"];
 
 /// What a member may import; `None`: it is not listed, and must be.
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
@@ -36,6 +36,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "collector" | "evaluator" | "compactor" | "recall" => {
             [EDGE, &["ingest", "judge", "rank", "lifecycle"]].concat()
         }
+        "mcp" => EDGE.to_vec(),
         // The one place that knows the adapters.
         "wiring" => [EDGE, ADAPTERS, SERVICES, &["lifecycle"]].concat(),
         // The command and the programs under tests put everything together.
