@@ -3,36 +3,28 @@ first has learned, and is warned before it repeats the call that failed. Every r
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
+import uuid
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, List, Tuple
+from typing import Any, List
 
 from hindsight_client import Client
+from roads_task import CALLS, CONCLUSION, ERROR, GOAL, answer
 from support import LIMIT, until
 
-GOAL = "The billing service does not answer: restart it. 重启计费服务"
-ERROR = "unit billing.service not found"
-CALLS: "List[Tuple[str, dict, str, bool]]" = [
-    ("restart_service", {"name": "billing"}, ERROR, True),
-    ("restart_service", {"name": "billing"}, ERROR, True),
-    ("restart_service", {"name": "billing"}, ERROR, True),
-    ("list_services", {"pattern": "bill*"}, "billing-api.service loaded active", False),
-    ("restart_service", {"name": "billing-api"}, "billing-api.service restarted", False),
-]
-"""What the agent calls: the tool, its arguments, what comes back, and whether it failed."""
-CONCLUSION = "billing-api is healthy again"
-
-
-def answer(tool: str, arguments: dict) -> "Tuple[str, bool]":
-    """What a call gives, and whether it failed."""
-    return next((output, failed) for name, args, output, failed in CALLS if (name, args) == (tool, arguments))
-
+BIN = os.environ["HINDSIGHT_BIN"]
+HERE = Path(__file__).parent
 
 @dataclass
 class Seen:
@@ -51,7 +43,7 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="hindsight-roads-"))
         self.log = (self.folder / "serve.log").open("wb")
         self.process = subprocess.Popen(
-            [os.environ["HINDSIGHT_BIN"], "serve", "--listen", "127.0.0.1:0", "--data-dir", self.folder / "data"],
+            [BIN, "serve", "--listen", "127.0.0.1:0", "--data-dir", self.folder / "data"],
             stderr=self.log,
             env={**os.environ, "HINDSIGHT__WATCH__MIN_TIMES": "1", "HINDSIGHT__LOG__FORMAT": "json"},
         )
@@ -68,7 +60,7 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(LIMIT)
         self.log.close()
-        subprocess.run(["rm", "-rf", self.folder], check=True)
+        shutil.rmtree(self.folder)
 
 
 class Road:
@@ -87,9 +79,18 @@ class Road:
         self.addCleanup(self.client.close)  # type: ignore[attr-defined]
 
     def runs(self) -> List[Any]:
-        """The runs that are judged."""
-        listed = self.client.call("memory.v1.MemoryService", "ListMemories", {"kind": 2})
-        return [memory.experience.trajectory for memory in listed.memories]
+        """The runs that are judged whole."""
+        listed = self.client.call("memory.v1.MemoryService", "ListMemories", {"kind": EXPERIENCE})
+        runs = [memory.experience.trajectory for memory in listed.memories]
+        return [run for run in runs if len(tool_calls(run)) == len(CALLS)]
+
+    def command(self, *arguments: str, said: str = "") -> str:
+        """What a command of the server's says."""
+        done = subprocess.run(
+            [BIN, *arguments, "--server", self.server.url], input=said, stdout=subprocess.PIPE, text=True, timeout=LIMIT
+        )
+        assert done.returncode == 0, f"{arguments}: {done.stdout}"
+        return done.stdout
 
     def test_road(self) -> None:
         check: Any = self
@@ -97,15 +98,24 @@ class Road:
         check.assertEqual((first.experience, first.warnings), ("", []), "nothing is known yet")
         (run,) = until("the first run is judged", self.runs)
         check.assertEqual(run.task_description, GOAL)
-        calls = [step for step in run.steps if step.action_type == 1]
-        left = [(step.action_name, step.status == 2) for step in calls]
+        calls = tool_calls(run)
+        left = [(step.action_name, step.status == FAILED) for step in calls]
         check.assertEqual(left, [(tool, failed) for tool, _, _, failed in CALLS])
-        check.assertIn(ERROR, calls[0].observation)
+        for step, (_, arguments, output, _) in zip(calls, CALLS):
+            check.assertEqual(json.loads(step.action_detail), arguments)
+            check.assertIn(output, step.observation)
 
         second = self.act()
         check.assertIn("billing-api", second.experience, "the experience of the first run")
         warned = [warning for warning in second.warnings if ERROR in warning]
         check.assertTrue(warned, f"a warning of the call that failed, among {second.warnings}")
+
+
+EXPERIENCE, TOOL_CALL, FAILED = 2, 1, 2
+
+
+def tool_calls(run: Any) -> List[Any]:
+    return [step for step in run.steps if step.action_type == TOOL_CALL]
 
 
 class LangChain(Road, unittest.TestCase):
@@ -150,6 +160,111 @@ class LangChain(Road, unittest.TestCase):
         outputs = [output for _, _, output, _ in CALLS]
         warnings = [result[len(output) :] for result, output in zip(results, outputs) if result != output]
         return Seen("\n".join(before), warnings)
+
+
+class McpProxy(Road, unittest.TestCase):
+    """An MCP client that has the proxy between itself and the server of its tools, and the memory as another server."""
+
+    def act(self) -> Seen:
+        return asyncio.run(self._act())
+
+    async def _act(self) -> Seen:
+        from mcp import Client as Mcp, StdioServerParameters
+
+        path = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+        about = ["--server", self.server.url, "--mode", "annotate", "--goal", GOAL, "--patience", "30s"]
+        tools = [sys.executable, "-B", str(HERE / "roads_mcp_server.py")]
+        proxy = StdioServerParameters(command=BIN, args=["mcp-proxy", *about, "--", *tools], env=path)
+        memory = StdioServerParameters(command=BIN, args=["mcp", "--server", self.server.url])
+        seen = Seen()
+        async with Mcp(memory) as client:
+            recalled = await client.call_tool("recall_experience", {"query": GOAL})
+            text = "\n".join(part.text for part in recalled.content if part.type == "text")
+            seen.experience = text if "<hindsight-memory" in text else ""
+        async with Mcp(proxy) as client:
+            for tool, arguments, output, failed in CALLS:
+                result = await client.call_tool(tool, arguments)
+                said = [part.text for part in result.content if part.type == "text"]
+                assert result.is_error == failed and output in said[0], said
+                seen.warnings += said[1:]
+        return seen
+
+
+class OpenTelemetry(Road, unittest.TestCase):
+    """A process that exports its spans by the GenAI conventions, and asks the memory over gRPC."""
+
+    def act(self) -> Seen:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        from opentelemetry.trace import Status, StatusCode
+
+        provider = TracerProvider(resource=Resource.create({"service.name": "operations"}))
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{self.server.url}/v1/traces")))
+        tracer = provider.get_tracer("agent")
+        seen = Seen(experience=self.client.recall(GOAL).block)
+        with self.client.watch(timeout=LIMIT) as watch, tracer.start_as_current_span("invoke_agent") as agent:
+            agent.set_attribute("gen_ai.operation.name", "invoke_agent")
+            agent.set_attribute("gen_ai.input.messages", json.dumps([_message("user", GOAL)]))
+            for tool, arguments, output, failed in CALLS:
+                reminder = watch.before_call(tool, arguments)
+                seen.warnings += [reminder.block] if reminder else []
+                with tracer.start_as_current_span(f"execute_tool {tool}") as span:
+                    span.set_attribute("gen_ai.operation.name", "execute_tool")
+                    span.set_attribute("gen_ai.tool.name", tool)
+                    span.set_attribute("gen_ai.tool.call.arguments", json.dumps(arguments))
+                    if failed:
+                        span.record_exception(RuntimeError(output))
+                        span.set_status(Status(StatusCode.ERROR, output))
+                    else:
+                        span.set_attribute("gen_ai.tool.call.result", output)
+            agent.set_attribute("gen_ai.output.messages", json.dumps([_message("assistant", CONCLUSION)]))
+        provider.shutdown()
+        return seen
+
+
+def _message(role: str, text: str) -> dict:
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+class ClaudeCode(Road, unittest.TestCase):
+    """A session file that grows while it is followed, and commands such as hooks run them."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.sessions = self.server.folder / "sessions"
+        self.sessions.mkdir()
+        state = str(self.server.folder / "state.json")
+        follow = [BIN, "import", "--watch", str(self.sessions), "--state", state, "--idle", "3s", "--server", self.server.url]
+        self.following = subprocess.Popen(follow, stdout=subprocess.DEVNULL)
+        self.addCleanup(self.following.wait, LIMIT)
+        self.addCleanup(self.following.send_signal, signal.SIGTERM)
+
+    def act(self) -> Seen:
+        block = self.command("recall", GOAL)
+        seen = Seen(experience=block if "<hindsight-memory" in block else "")
+        session = str(uuid.uuid4())
+        with (self.sessions / f"{session}.jsonl").open("w") as file:
+
+            def write(role: str, content: Any, **more: Any) -> None:
+                at = datetime.now(timezone.utc).isoformat().replace("+00:00", "Z")
+                about = dict(type=role, sessionId=session, uuid=str(uuid.uuid4()), timestamp=at, cwd="/srv")
+                file.write(json.dumps({**about, "message": {"role": role, "content": content, **more}}) + "\n")
+                file.flush()
+
+            write("user", GOAL)
+            for number, (tool, arguments, output, failed) in enumerate(CALLS):
+                hook = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": arguments}
+                said = self.command("watch", said=json.dumps(hook) + "\n")
+                seen.warnings += [said] if said.strip() else []
+                call = f"toolu_{number}"
+                use = {"type": "tool_use", "id": call, "name": tool, "input": arguments}
+                write("assistant", [use], stop_reason="tool_use")
+                result = {"type": "tool_result", "tool_use_id": call, "content": output, "is_error": failed}
+                write("user", [result])
+            write("assistant", [{"type": "text", "text": CONCLUSION}], stop_reason="end_turn")
+        return seen
 
 
 if __name__ == "__main__":

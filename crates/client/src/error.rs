@@ -46,6 +46,18 @@ impl Error {
         }
     }
 
+    /// Something that was sent on a stream is wrong.
+    pub(crate) fn invalid(reason: String, message: String) -> Self {
+        Self {
+            code: Code::InvalidArgument,
+            reason,
+            message,
+            violations: Vec::new(),
+            metadata: BTreeMap::new(),
+            retry_after: None,
+        }
+    }
+
     /// Whether the same call may succeed later. RESOURCE_EXHAUSTED counts only when the server says when.
     pub fn is_transient(&self) -> bool {
         match self.code {

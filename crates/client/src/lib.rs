@@ -7,8 +7,11 @@
 
 mod calls;
 mod error;
+mod recorder;
 mod retry;
 mod transport;
+mod watch;
+mod watcher;
 
 use std::{convert::Infallible, time::Duration};
 
@@ -26,9 +29,13 @@ use secrecy::SecretString;
 use tonic::body::Body;
 use tower::Service;
 
+pub use hindsight_proto as proto;
+
 pub use error::{ConnectError, Error, Violation};
+pub use recorder::{NewTask, Recorder, RecorderSettings, RecorderState, SpoolError, Task};
 pub use retry::RetryPolicy;
 pub use transport::{BoxError, Transport};
+pub use watcher::Watcher;
 
 /// Access to all services. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -15,7 +15,7 @@ use hindsight_api::{EdgeLayer, Key, KeyHash, Keyring, Permission, Permissions};
 use hindsight_client::{Client, ConnectError, RetryPolicy};
 use hindsight_proto::recall::v1::{
     ExplainRecallRequest, ExplainRecallResponse, RecallRequest, RecallResponse, ReportOutcomeRequest,
-    ReportOutcomeResponse,
+    ReportOutcomeResponse, WatchRequest, WatchResponse,
     recall_service_server::{RecallService, RecallServiceServer},
 };
 use hindsight_types::{Invalid, TenantId};
@@ -57,6 +57,15 @@ impl RecallService for Moody {
                 Err(hindsight_api::status::invalid("recall", &problem))
             }
         }
+    }
+
+    type WatchStream = tokio_stream::Empty<Result<WatchResponse, Status>>;
+
+    async fn watch(
+        &self,
+        _: Request<tonic::Streaming<WatchRequest>>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        Ok(Response::new(tokio_stream::empty()))
     }
 
     async fn explain_recall(
