@@ -12,8 +12,8 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// Input that is still being written: takes bytes as they are appended and says what has come of them so far.
 /// It makes the same runs as an [`Importer`] that reads the whole, wherever the bytes were cut.
 ///
-/// Input of lines is read as it comes. A document that spans lines is read anew each time it is asked
-/// about, and is held in memory up to the size of one record.
+/// Input of lines is read as it comes, once its first line has its end. A document that spans lines is read anew
+/// each time it is asked about, and is held in memory up to the size of one record.
 pub struct Live {
     options: Options,
     framing: Framing,
@@ -141,7 +141,7 @@ impl Live {
         let whole = |line: &&[u8]| end || line.ends_with(b"\n");
         let framing = match (lines.next(), lines.next().filter(whole)) {
             (Some(first), _) if first.starts_with(b"[") => Framing::Values,
-            (Some(first), second) if whole(&first) || is_object(first) => {
+            (Some(first), second) if whole(&first) => {
                 // At the end of the input there is no second line to wait for.
                 framing_of(first, second.or_else(|| end.then_some(&[])), is_text(&self.options))
             }
