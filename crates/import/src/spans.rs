@@ -115,7 +115,7 @@ pub(crate) fn describe(draft: &mut Draft, metadata: Option<&Value>) {
             }
             "ls_model_name" => draft.attribute("model", text),
             // What the libraries note for themselves.
-            key if ["ls_", "langgraph_", "lc_", "checkpoint", "LANGSMITH", "revision_id"]
+            key if ["ls_", "langgraph_", "lc_", "checkpoint", "LANGSMITH", "revision_id", "_"]
                 .iter()
                 .any(|own| key.starts_with(own)) => {}
             key => draft.attribute(key, text),

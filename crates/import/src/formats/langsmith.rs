@@ -119,7 +119,8 @@ fn root(trace: &mut Trace, run: &Value) {
 }
 
 fn span_kind(kind: &str, run: &Value) -> Kind {
-    let (inputs, outputs) = (run.get("inputs"), run.get("outputs"));
+    let filled = |v: &&Value| v.as_object().is_none_or(|fields| !fields.is_empty());
+    let (inputs, outputs) = (run.get("inputs"), run.get("outputs").filter(filled));
     match kind {
         "llm" => Kind::Model {
             heard: inputs.map(spans::heard).unwrap_or_default(),
