@@ -6,7 +6,6 @@
 mod frame;
 mod gate;
 mod http;
-mod memory;
 mod message;
 mod observe;
 mod record;
@@ -23,8 +22,9 @@ use std::{sync::Arc, sync::atomic::Ordering, time::Duration};
 use hindsight_ports::SystemClock;
 use tokio::task::JoinSet;
 
+use crate::Memory;
+
 pub use http::{HttpProxy, UpstreamError};
-pub use memory::Memory;
 pub use stdio::run as stdio;
 
 use self::{

@@ -12,7 +12,6 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-use hindsight_client::Client;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     handler::server::router::{prompt::PromptRouter, tool::ToolRouter},
@@ -25,6 +24,8 @@ use rmcp::{
     tool_handler,
     transport::io::stdio_pipes,
 };
+
+use crate::Memory;
 
 pub use access::Access;
 pub use http::{HttpServer, OpenError};
@@ -52,8 +53,8 @@ impl MemoryServer {
     }
 
     /// Serves the client at standard input and output until it leaves or `stop` is there.
-    pub async fn serve_stdio(client: Client, stop: impl Future<Output = ()>) -> std::io::Result<()> {
-        let server = Self::new(Access::own(client));
+    pub async fn serve_stdio(memory: Memory, stop: impl Future<Output = ()>) -> std::io::Result<()> {
+        let server = Self::new(Access::own(memory));
         let serving = async {
             let running = server.serve(stdio_pipes()).await.map_err(std::io::Error::other)?;
             running.waiting().await.map_err(std::io::Error::other)
@@ -83,8 +84,8 @@ impl ServerHandler for MemoryServer {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let client = self.access.of(&context.extensions)?;
-        resources::list(&client, request.and_then(|r| r.cursor)).await
+        let client = self.access.of(&context.extensions).await?;
+        resources::list(&self.access, &client, request.and_then(|r| r.cursor)).await
     }
 
     async fn list_resource_templates(
@@ -100,7 +101,7 @@ impl ServerHandler for MemoryServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let client = self.access.of(&context.extensions)?;
-        resources::read(&client, &request.uri).await.map(Into::into)
+        let client = self.access.of(&context.extensions).await?;
+        resources::read(&self.access, &client, &request.uri).await.map(Into::into)
     }
 }

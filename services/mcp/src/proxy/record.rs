@@ -18,7 +18,7 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::memory::Memory;
+use crate::Memory;
 
 /// Records that wait for a collector that is away.
 const WAITING: usize = 20_000;

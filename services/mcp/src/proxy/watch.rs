@@ -20,7 +20,8 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
-use super::{memory::Memory, observe::Counts};
+use super::observe::Counts;
+use crate::Memory;
 
 /// Questions that wait to be sent, and those that wait for an answer; more are met with silence.
 const QUESTIONS: usize = 64;

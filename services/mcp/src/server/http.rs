@@ -18,7 +18,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::Code;
 
-use super::{Access, MemoryServer};
+use super::{Access, MemoryServer, access::Unidentified};
+use crate::Memory;
 
 /// Where the server is reached.
 const PATH: &str = "/mcp";
@@ -33,6 +34,8 @@ pub enum OpenError {
     NoKeys(std::net::SocketAddr),
     #[error("Hindsight does not say whether it asks for API keys: {0}")]
     Unknown(hindsight_client::Error),
+    #[error("Hindsight is not reached, so it is not known whether it asks for API keys")]
+    Away,
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -47,22 +50,23 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves this machine alone with the key of `client`, where callers bring none. On any other address each
+    /// Serves this machine alone with the key of this process, where callers bring none. On any other address each
     /// caller must bring a key that Hindsight knows, and Hindsight must ask for one. Browsers are let in from
     /// `origins` only.
-    pub async fn new(listener: TcpListener, client: Client, origins: Vec<String>) -> Result<Self, OpenError> {
+    pub async fn new(listener: TcpListener, memory: Memory, origins: Vec<String>) -> Result<Self, OpenError> {
         let address = listener.local_addr()?;
         let local = address.ip().is_loopback();
         if local {
-            return Ok(Self { listener, access: Access::own(client), origins, local });
+            return Ok(Self { listener, access: Access::own(memory), origins, local });
         }
-        let nobody = client.without_key();
-        match check(&nobody).await {
+        let access = Access::brought(memory);
+        let client = access.client().await.ok_or(OpenError::Away)?;
+        match check(&client.without_key()).await {
             Err(e) if e.code == Code::Unauthenticated => {}
             Err(e) if e.code != Code::PermissionDenied => return Err(OpenError::Unknown(e)),
             _ => return Err(OpenError::NoKeys(address)),
         }
-        Ok(Self { listener, access: Access::brought(nobody), origins, local })
+        Ok(Self { listener, access, origins, local })
     }
 
     pub fn path(&self) -> &'static str {
@@ -100,13 +104,16 @@ impl HttpServer {
 /// Lets a request through when somebody answers for it. Within a session each call is checked by Hindsight
 /// itself, with the key that it brings.
 async fn identified(State(access): State<Access>, request: Request, next: Next) -> Response {
-    let client = match access.of_headers(request.headers()) {
+    let client = match access.of_headers(request.headers()).await {
         Ok(client) => client,
+        Err(away @ Unidentified::Away) => {
+            return (StatusCode::SERVICE_UNAVAILABLE, away.to_string()).into_response();
+        }
         Err(unidentified) => return unauthorized(&unidentified.to_string()),
     };
     let begins = !request.headers().contains_key("mcp-session-id");
     if begins && request.headers().contains_key(header::AUTHORIZATION) {
-        match check(&client).await {
+        match access.note(check(&client).await) {
             Err(e) if e.code == Code::Unauthenticated => return unauthorized(&e.to_string()),
             Err(e) if e.code == Code::Unavailable => {
                 return (StatusCode::SERVICE_UNAVAILABLE, e.to_string()).into_response();

@@ -25,8 +25,8 @@ impl MemoryServer {
         extensions: Extensions,
     ) -> Result<GetPromptResult, ErrorData> {
         let asked = RecallExperience { task: p.task.clone(), user: p.user, ..RecallExperience::default() };
-        let found = self.access.of(&extensions)?.recall(experience_request(asked)).await;
-        let found = found.map_err(|e| failure::refused(&e, None))?;
+        let found = self.access.of(&extensions).await?.recall(experience_request(asked)).await;
+        let found = self.access.note(found).map_err(|e| failure::refused(&e, None))?;
         let mut messages: Vec<_> =
             recalled(&found).into_iter().map(|block| PromptMessage::new(Role::User, block)).collect();
         let task = format!(

@@ -16,7 +16,7 @@ use rmcp::{
 };
 use serde_json::json;
 
-use super::{failure::refused, json};
+use super::{Access, failure::refused, json};
 
 const LESSONS: &str = "hindsight://lessons/";
 const RUNS: &str = "hindsight://trajectories/";
@@ -60,7 +60,11 @@ impl Shelf {
 }
 
 /// A page: lessons first, then runs, newest first. What belongs to one user alone is not listed.
-pub(super) async fn list(client: &Client, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
+pub(super) async fn list(
+    access: &Access,
+    client: &Client,
+    cursor: Option<String>,
+) -> Result<ListResourcesResult, ErrorData> {
     let (shelf, page_token) = match &cursor {
         None => (Shelf::Lessons, ""),
         Some(cursor) => place(cursor).ok_or_else(|| {
@@ -76,7 +80,7 @@ pub(super) async fn list(client: &Client, cursor: Option<String>) -> Result<List
         page_token: page_token.to_owned(),
         ..ListMemoriesRequest::default()
     };
-    let page = client.list_memories(request).await.map_err(|e| refused(&e, None))?;
+    let page = access.note(client.list_memories(request).await).map_err(|e| refused(&e, None))?;
     let mut listed = ListResourcesResult::with_all_items(page.memories.iter().filter_map(resource).collect());
     listed.next_cursor = match page.next_page_token.as_str() {
         "" => shelf.next().map(|next| format!("{}:", next.name())),
@@ -140,7 +144,11 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
     ])
 }
 
-pub(super) async fn read(client: &Client, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(
+    access: &Access,
+    client: &Client,
+    uri: &str,
+) -> Result<ReadResourceResult, ErrorData> {
     let unknown = || {
         let message = format!("there is no resource {uri}; see resources/templates/list for what there is");
         ErrorData::resource_not_found(message, Some(json!({"uri": uri})))
@@ -149,11 +157,12 @@ pub(super) async fn read(client: &Client, uri: &str) -> Result<ReadResourceResul
     let text = if let Some(rest) = uri.strip_prefix(LESSONS) {
         let (memory_id, user) = parts(rest).ok_or_else(unknown)?;
         let request = GetMemoryRequest { memory_id, user, kind: MemoryKind::Lesson.into() };
-        let found = client.get_memory(request).await.map_err(failed)?;
+        let found = access.note(client.get_memory(request).await).map_err(failed)?;
         json::of_message("hindsight.memory.v1.GetMemoryResponse", &found)?
     } else if let Some(rest) = uri.strip_prefix(RUNS) {
         let (trace_id, user) = parts(rest).ok_or_else(unknown)?;
-        let found = client.get_trajectory(GetTrajectoryRequest { trace_id, user }).await.map_err(failed)?;
+        let request = GetTrajectoryRequest { trace_id, user };
+        let found = access.note(client.get_trajectory(request).await).map_err(failed)?;
         json::of_message("hindsight.memory.v1.GetTrajectoryResponse", &found)?
     } else {
         return Err(unknown());

@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use tonic::{Status, body::Body};
 
 use super::{HttpServer, MemoryServer, OpenError};
+use crate::Memory;
 
 /// A Hindsight that knows one key, or asks for none, and has nothing to tell.
 #[derive(Clone)]
@@ -35,6 +36,12 @@ impl Keys {
         Client::local(service, None).unwrap()
     }
 
+    fn memory(&self) -> Memory {
+        let (sender, memory) = Memory::later();
+        sender.send_replace(Some(self.client()));
+        memory
+    }
+
     fn answer(&self, request: &Request<Body>) -> Response<Body> {
         let key = request.headers().get(header::AUTHORIZATION).map(|k| k.to_str().unwrap().to_owned());
         self.seen.lock().unwrap().push(key.clone());
@@ -56,7 +63,7 @@ async fn serve(address: &str, keys: &Keys) -> Result<SocketAddr, OpenError> {
     let listener = TcpListener::bind(address).await?;
     let port = listener.local_addr()?.port();
     let server =
-        HttpServer::new(listener, keys.client(), vec!["https://app.example.com:443".to_owned()]).await?;
+        HttpServer::new(listener, keys.memory(), vec!["https://app.example.com:443".to_owned()]).await?;
     tokio::spawn(server.serve(std::future::pending()));
     Ok(SocketAddr::from(([127, 0, 0, 1], port)))
 }

@@ -87,7 +87,7 @@ impl MemoryServer {
             force: p.force,
             ..RetainRequest::default()
         };
-        let kept = match self.access.of(&extensions)?.retain(request).await {
+        let kept = match self.access.note(self.access.of(&extensions).await?.retain(request).await) {
             Ok(kept) => kept,
             Err(e) if e.code == Code::DeadlineExceeded => return said("Kept. It will be found in a while."),
             Err(e) => return Ok(failure::told(&e)),
@@ -129,7 +129,7 @@ impl MemoryServer {
             items: items.collect(),
             note: p.note.unwrap_or_default(),
         };
-        match self.access.of(&extensions)?.report_outcome(request).await {
+        match self.access.note(self.access.of(&extensions).await?.report_outcome(request).await) {
             Ok(known) => said(format!("Noted for {} memories.", known.feedback.len())),
             Err(e) => Ok(failure::told(&e)),
         }
@@ -145,10 +145,11 @@ impl MemoryServer {
             user: p.user.unwrap_or_default(),
             expect: p.expected_memory_id.unwrap_or_default(),
         };
-        let mut told = match self.access.of(&extensions)?.explain_recall(request).await {
-            Ok(told) => told,
-            Err(e) => return Ok(failure::told(&e)),
-        };
+        let mut told =
+            match self.access.note(self.access.of(&extensions).await?.explain_recall(request).await) {
+                Ok(told) => told,
+                Err(e) => return Ok(failure::told(&e)),
+            };
         if let Some(receipt) = &mut told.receipt {
             receipt.withheld.truncate(WITHHELD);
         }
@@ -158,7 +159,7 @@ impl MemoryServer {
 
 impl MemoryServer {
     async fn recall(&self, request: RecallRequest, extensions: &Extensions) -> Told {
-        match self.access.of(extensions)?.recall(request).await {
+        match self.access.note(self.access.of(extensions).await?.recall(request).await) {
             Ok(found) => Ok(CallToolResult::success(recalled(&found))),
             Err(e) => Ok(failure::told(&e)),
         }
