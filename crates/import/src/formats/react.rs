@@ -193,7 +193,7 @@ impl Run {
         {
             Some((name, input)) => {
                 let input = input.strip_suffix(']').unwrap_or(input).to_owned();
-                self.call(&name.to_owned(), &input)
+                self.call(name, &input)
             }
             None => {
                 self.action = Some(text.to_owned());
