@@ -52,10 +52,13 @@ def trajectory(client: Client, trace_id: str, **about: Any) -> Any:
     return until(f"the run {trace_id} is judged", look)
 
 
-def serve(service: str, name: str, work: Callable[[Any, Any], Any], port: int = 0) -> "Tuple[grpc.Server, int]":
-    """A server of one bidirectional call."""
+def serve(
+    service: str, name: str, work: Callable[[Any, Any], Any], port: int = 0, credentials: Any = None
+) -> "Tuple[grpc.Server, int]":
+    """A server of one call."""
     called = method(service, name)
-    handler = grpc.stream_stream_rpc_method_handler(
+    kind = "stream_stream" if called.client_streaming else "unary_unary"
+    handler = getattr(grpc, f"{kind}_rpc_method_handler")(
         work,
         request_deserializer=message(called.input_type.full_name[len("hindsight.") :]).FromString,
         response_serializer=lambda answer: answer.SerializeToString(),
@@ -64,7 +67,8 @@ def serve(service: str, name: str, work: Callable[[Any, Any], Any], port: int = 
     server.add_generic_rpc_handlers(
         [grpc.method_handlers_generic_handler(called.containing_service.full_name, {called.name: handler})]
     )
-    port = server.add_insecure_port(f"127.0.0.1:{port}")
+    address = f"127.0.0.1:{port}"
+    port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
     server.start()
     return server, port
 

@@ -94,7 +94,7 @@ class Live(unittest.TestCase):
             self.client.call("memory.v1.MemoryService", "GetTrajectory", {"trace_id": unique("nobody")})
         with self.assertRaisesRegex(InvalidArgument, "kinds: .*experience"):
             self.client.recall("x", kinds=["nonsense"])  # type: ignore[list-item]
-        with Client(f"http://127.0.0.1:{free_port()}", timeout=0.5) as nobody:
+        with Client(f"http://127.0.0.1:{free_port()}", timeout=2) as nobody:
             with self.assertRaisesRegex(Unavailable, "hindsight serve"):
                 nobody.recall("x")
         with socket.create_server(("127.0.0.1", 0)) as deaf:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import grpc
 
-from ._errors import HindsightError, InvalidArgument, ResourceExhausted, Unavailable
+from ._errors import DeadlineExceeded, HindsightError, InvalidArgument, ResourceExhausted, Unavailable
 
 DEFAULT_SERVER = "http://127.0.0.1:7411"
 MESSAGE_BYTES = 64 * 1024 * 1024
@@ -84,15 +84,22 @@ class Attempts:
     def __init__(self, timeout: float) -> None:
         self._end = time.monotonic() + timeout
         self._pauses = pauses()
+        self._cause: Optional[HindsightError] = None
 
     def left(self) -> float:
         """Seconds for the next try."""
         return max(self._end - time.monotonic(), 0.001)
 
-    def pause(self, error: HindsightError) -> Optional[float]:
-        """Seconds to wait before the next try; ``None``: do not try again."""
+    def pause(self, error: HindsightError) -> float:
+        """Seconds to wait before the next try; raises the error when there is none."""
+        if isinstance(error, DeadlineExceeded) and self._cause is not None:
+            # The last try had little time: what the ones before it met says more.
+            raise self._cause from None
         transient = isinstance(error, Unavailable) or (
             isinstance(error, ResourceExhausted) and error.retry_after is not None
         )
         pause = next(self._pauses) if error.retry_after is None else error.retry_after
-        return pause if transient and pause < self.left() else None
+        if not transient or pause >= self.left():
+            raise error from None
+        self._cause = error
+        return pause

@@ -175,10 +175,7 @@ class AsyncClient(Shared):
             try:
                 return await stub(request, timeout=attempts.left(), metadata=self._connection.metadata)
             except grpc.RpcError as failure:
-                error = of_rpc(failure)
-                pause = attempts.pause(error)
-                if pause is None:
-                    raise error from None
+                pause = attempts.pause(of_rpc(failure))
             await asyncio.sleep(pause)
 
     async def flush(self, timeout: float = 10.0) -> RecorderState:

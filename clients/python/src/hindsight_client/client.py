@@ -174,10 +174,7 @@ class Client(Shared):
             try:
                 return stub(request, timeout=attempts.left(), metadata=self._connection.metadata)
             except grpc.RpcError as failure:
-                error = of_rpc(failure)
-                pause = attempts.pause(error)
-                if pause is None:
-                    raise error from None
+                pause = attempts.pause(of_rpc(failure))
             time.sleep(pause)
 
     def flush(self, timeout: float = 10.0) -> RecorderState:
