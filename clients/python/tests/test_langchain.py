@@ -48,17 +48,17 @@ class Scripted(BaseChatModel):
 
 
 @tool
-def restart_service(name: str) -> str:
-    """Restarts a service."""
-    if name != "billing-api":
-        raise ValueError(f"unit {name}.service not found")
-    return f"{name}.service restarted"
+def start_pump(name: str) -> str:
+    """Starts a pump."""
+    if name != "north-b":
+        raise ValueError(f"pump {name} has no power")
+    return f"{name} runs"
 
 
 @tool
-def list_services(pattern: str) -> str:
-    """Lists services."""
-    return "billing-api.service loaded active"
+def list_pumps(pattern: str) -> str:
+    """Lists pumps."""
+    return "north-b: mains"
 
 
 @wrap_tool_call
@@ -78,14 +78,14 @@ async def errors_as_messages_async(request: Any, handler: Any) -> Any:
         return ToolMessage(str(error), tool_call_id=request.tool_call["id"], status="error")
 
 
-FAILS = ("restart_service", {"name": "billing"})
+FAILS = ("start_pump", {"name": "north"})
 SCRIPT = [
     FAILS,
     FAILS,
     FAILS,
-    ("list_services", {"pattern": "bill*"}),
-    ("restart_service", {"name": "billing-api"}),
-    "billing-api is healthy again",
+    ("list_pumps", {"pattern": "north*"}),
+    ("start_pump", {"name": "north-b"}),
+    "the greenhouse is watered",
 ]
 
 
@@ -98,9 +98,9 @@ class LangChain(unittest.TestCase):
 
     def agent(self, script: List[Any], *middleware: Any, **options: Any) -> Any:
         self.model = Scripted(script=script, seen=[])
-        system = "You keep the services running."
+        system = "You water the greenhouse."
         return create_agent(
-            self.model, [restart_service, list_services], system_prompt=system, middleware=middleware, **options
+            self.model, [start_pump, list_pumps], system_prompt=system, middleware=middleware, **options
         )
 
 
@@ -126,13 +126,13 @@ class LangChain(unittest.TestCase):
         self.assertEqual(run.trajectory.task_description, goal)
         self.assertEqual([s.action_name for s in steps], [s[0] for s in SCRIPT if not isinstance(s, str)])
         self.assertEqual([s.status for s in steps], [ERROR, ERROR, ERROR, OK, OK])
-        self.assertIn("billing.service not found", steps[0].observation)
-        self.assertEqual(steps[0].action_detail, '{"name": "billing"}')
+        self.assertIn("pump north has no power", steps[0].observation)
+        self.assertEqual(steps[0].action_detail, '{"name": "north"}')
         self.assertEqual(run.trajectory.outcome.conclusion, SCRIPT[-1])
         self.assertEqual((run.trajectory.user, run.trajectory.agent), (self.user, "ops"))
 
     def test_the_second_run_is_given_the_experience_of_the_first(self) -> None:
-        goal = "The billing service does not answer: restart it. 重启计费服务"
+        goal = "The greenhouse is dry: start its pump. 启动温室水泵"
         memory = HindsightMiddleware(self.client, user=self.user, agent="ops", timeout=LIMIT)
         agent = self.agent(SCRIPT, memory, errors_as_messages)
         _, first = self.run_agent(agent.invoke, goal)
@@ -144,14 +144,14 @@ class LangChain(unittest.TestCase):
         answer, second = self.run_agent(agent.invoke, goal)
         for given in self.model.seen:
             self.assertEqual([type(m) for m in given[:3]], [SystemMessage, HumanMessage, HumanMessage])
-            self.assertIn("billing-api", given[1].content)
+            self.assertIn("north-b", given[1].content)
             self.assertEqual(given[2].content, goal)
         self.assertEqual(answer["messages"][0].content, goal, "the block does not stay in the conversation")
         self.assertEqual(set(answer), {"messages"}, "nothing of the middleware is in the answer")
         self.assertEqual(len(second.trajectory.receipts), 1, "the run names the recall that shaped it")
 
     def test_the_same_with_asyncio(self) -> None:
-        goal = "Restart the billing service, without delay"
+        goal = "Water the greenhouse at once"
         memory = HindsightMiddleware(self.client, user=lambda runtime: self.user, timeout=LIMIT)
         agent = self.agent(SCRIPT, memory, errors_as_messages_async)
         for run in range(2):
@@ -159,11 +159,36 @@ class LangChain(unittest.TestCase):
             self.check(kept, goal)
             self.assertEqual(len(self.model.seen[-1]) - len(SCRIPT) * 2 + 1, 1 + run, "system, block in the second")
 
+    def results(self) -> List[str]:
+        """What the tools said, as the model was told."""
+        return [message.content for message in self.model.seen[-1] if isinstance(message, ToolMessage)]
+
+    def test_a_call_that_is_known_to_fail_is_warned_of(self) -> None:
+        goal = "The tomatoes are thirsty: start the pump of the north. 番茄"
+        for asynchronous in (False, True):
+            for warn in ("annotate", "confirm"):
+                self.user = unique("user")
+                self.handler = HindsightCallbackHandler(self.client, user=self.user, agent="ops")
+                memory = HindsightMiddleware(self.client, user=self.user, warn=warn, timeout=LIMIT)
+                errors = errors_as_messages_async if asynchronous else errors_as_messages
+                agent = self.agent(SCRIPT, memory, errors)
+                act = (lambda *args: asyncio.run(agent.ainvoke(*args))) if asynchronous else agent.invoke
+                self.run_agent(act, goal)
+                self.assertTrue(all("<hindsight-memory" not in result for result in self.results()))
+                _, second = self.run_agent(act, goal)
+                first, *others = self.results()
+                self.assertIn("<hindsight-memory", first)
+                self.assertIn("no power", first)
+                self.assertEqual("The call was not made" in first, warn == "confirm")
+                self.assertIn("pump north has no power", others[0], "made again it is made")
+                made = [step for step in second.trajectory.steps if step.action_type == 1]
+                self.assertEqual(len(made), 4 if warn == "confirm" else 5)
+
     def test_an_error_ends_the_run_as_failed(self) -> None:
-        error, run = self.run_agent(self.agent(SCRIPT).invoke, "restart billing")
+        error, run = self.run_agent(self.agent(SCRIPT).invoke, "start the pump")
         self.assertIsInstance(error, ValueError)
         self.assertEqual(run.trajectory.outcome.status, FAILURE)
-        self.assertIn("unit billing.service not found", run.trajectory.outcome.conclusion)
+        self.assertIn("pump north has no power", run.trajectory.outcome.conclusion)
 
     def test_an_interrupt_is_no_failure(self) -> None:
         @wrap_tool_call
@@ -171,14 +196,14 @@ class LangChain(unittest.TestCase):
             interrupt("may I?")
 
         agent = self.agent([FAILS, "done"], ask, checkpointer=InMemorySaver())
-        _, run = self.run_agent(agent.invoke, "restart billing", configurable={"thread_id": "thread-1"})
+        _, run = self.run_agent(agent.invoke, "start the pump", configurable={"thread_id": "thread-1"})
         self.assertEqual(run.trajectory.outcome.status, UNKNOWN)
         self.assertEqual(run.trajectory.session, "thread-1")
 
     def test_within_a_task_the_steps_join_it(self) -> None:
-        with self.client.task("keep billing alive", user=self.user) as task:
+        with self.client.task("keep the plants alive", user=self.user) as task:
             answer = self.agent(["all is well"]).invoke(
-                {"messages": ["is billing alive?"]}, {"callbacks": [self.handler]}
+                {"messages": ["are the plants alive?"]}, {"callbacks": [self.handler]}
             )
             task.tool_call("page", {"who": "nobody"}, "not needed")
         self.assertEqual(answer["messages"][-1].content, "all is well")
@@ -187,12 +212,12 @@ class LangChain(unittest.TestCase):
 
     def test_runs_side_by_side_do_not_mix(self) -> None:
         def work(inputs: Any, config: Any) -> str:
-            return list_services.invoke({"pattern": inputs["input"]}, config)
+            return list_pumps.invoke({"pattern": inputs["input"]}, config)
 
         tasks: List[Any] = []
         begin = self.client.task
         self.client.task = lambda *a, **k: tasks.append(begin(*a, **k)) or tasks[-1]  # type: ignore
-        inputs = [{"input": f"service {n}"} for n in range(20)]
+        inputs = [{"input": f"pump {n}"} for n in range(20)]
         RunnableLambda(work).batch(inputs, {"callbacks": [self.handler]})
         self.client.flush(LIMIT)
         self.assertEqual(len(tasks), 20)
@@ -206,7 +231,7 @@ class LangChain(unittest.TestCase):
             memory = HindsightMiddleware(nobody, timeout=0.3)
             handler = HindsightCallbackHandler(nobody)
             agent = self.agent(SCRIPT, memory, errors_as_messages)
-            answer = agent.invoke({"messages": ["restart billing"]}, {"callbacks": [handler]})
+            answer = agent.invoke({"messages": ["start the pump"]}, {"callbacks": [handler]})
             self.assertEqual(answer["messages"][-1].content, SCRIPT[-1])
             self.assertIn("hindsight serve", nobody.recorder.state.trouble)
             nobody.close(0.1)
