@@ -7,13 +7,14 @@ use std::{
 };
 
 use futures::FutureExt as _;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderValue, Request, Response, header::CONTENT_TYPE};
+use tonic::Status;
 use tower::{Layer, Service};
 use tracing::Instrument as _;
 
 use crate::{
     Keyring, status,
-    trace::{Call, TracedBody},
+    trace::{self, Call, TracedBody},
 };
 
 const REQUEST_ID: &str = "x-request-id";
@@ -22,6 +23,14 @@ const REQUEST_ID: &str = "x-request-id";
 pub fn is_open_path(path: &str) -> bool {
     path.starts_with("/grpc.health.") || path.starts_with("/grpc.reflection.")
 }
+
+/// Where OpenTelemetry's exporters send traces over HTTP. Who is refused there is told by the handler, in words
+/// that exporters understand, and not by the edge.
+pub const OTLP_PATH: &str = "/v1/traces";
+
+/// Why a caller is not let in, among the extensions of a request to [`OTLP_PATH`], in place of a [`Caller`].
+#[derive(Debug, Clone)]
+pub struct Refusal(pub Status);
 
 /// What every call passes, in a process or over a socket: a request id, a tracing span, the API key. A
 /// handler that panics answers INTERNAL.
@@ -77,14 +86,18 @@ where
         let path = request.uri().path();
         let open = is_open_path(path);
         let call = Call::begin(path, request.headers(), &id);
+        let plain = !is_grpc(request.headers());
         if !open {
             match self.keyring.authenticate(request.headers()) {
                 Ok(caller) => {
                     call.caller(caller);
                     request.extensions_mut().insert(caller.clone());
                 }
+                Err(refusal) if path == OTLP_PATH => {
+                    request.extensions_mut().insert(Refusal(refusal));
+                }
                 Err(refusal) => {
-                    let response = answer(refusal.into_http(), call, &id);
+                    let response = answer(refusal.into_http(), call, &id, plain);
                     return Box::pin(std::future::ready(Ok(response)));
                 }
             }
@@ -98,14 +111,27 @@ where
                     Ok(Err(never)) => match never {},
                     Err(_) => status::internal("edge", "a handler panicked").into_http(),
                 };
-                Ok(answer(response, call, &id))
+                Ok(answer(response, call, &id, plain))
             }
             .instrument(span),
         )
     }
 }
 
-fn answer<R: http_body::Body>(mut response: Response<R>, call: Call, id: &str) -> Response<TracedBody<R>> {
+fn is_grpc(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
+}
+
+fn answer<R: http_body::Body>(
+    mut response: Response<R>,
+    call: Call,
+    id: &str,
+    plain: bool,
+) -> Response<TracedBody<R>> {
+    // Whoever does not speak gRPC would take its errors for success.
+    if plain && let Some(code) = trace::code(response.headers()) {
+        *response.status_mut() = status::http_code(code);
+    }
     if let Ok(value) = HeaderValue::from_str(id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }

@@ -16,6 +16,6 @@ pub use auth::{
     BadKeyHash, Caller, DEFAULT_TENANT, Key, KeyHash, Keyring, Permission, Permissions, UnknownPermission,
     caller,
 };
-pub use edge::{Edge, EdgeLayer, is_open_path};
+pub use edge::{Edge, EdgeLayer, OTLP_PATH, Refusal, is_open_path};
 pub use page::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, deadline, page};
 pub use trace::TracedBody;

@@ -21,8 +21,14 @@ static METHODS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     methods
 });
 
+/// What is not ours but served: traces of agents.
+const OTLP: [&str; 2] = ["opentelemetry.proto.collector.trace.v1.TraceService/Export", "v1/traces"];
+
 /// The method as it is counted.
 pub(crate) fn known(method: &str) -> &'static str {
+    if let Some(otlp) = OTLP.into_iter().find(|m| *m == method) {
+        return otlp;
+    }
     METHODS.get(method).map_or("unknown", String::as_str)
 }
 
@@ -34,6 +40,7 @@ mod tests {
     fn methods_of_the_protos_are_known_and_others_are_one() {
         let recall = "hindsight.recall.v1.RecallService/Recall";
         assert_eq!(known(recall), recall);
+        assert_eq!(known("v1/traces"), "v1/traces");
         assert_eq!(known("hindsight.recall.v1.RecallService/Made-up"), "unknown");
         assert_eq!(known(""), "unknown");
     }

@@ -5,6 +5,7 @@ use std::{collections::HashMap, fmt::Display, time::Duration};
 
 use hindsight_ports::{BusError, EmbedError, StoreError};
 use hindsight_types::{Invalid, limits};
+use http::StatusCode;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
@@ -163,6 +164,37 @@ fn unavailable(service: &str, reason: &str, what: &str, why: &str) -> Status {
     let message = format!("{what} does not answer; try again");
     with_details(service, Code::Unavailable, reason, message, Metadata::new(), details)
 }
+/// As HTTP says it to a caller that does not speak gRPC.
+pub fn http_code(code: Code) -> StatusCode {
+    match code {
+        Code::Ok => StatusCode::OK,
+        Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => StatusCode::BAD_REQUEST,
+        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::PermissionDenied => StatusCode::FORBIDDEN,
+        Code::NotFound | Code::Unimplemented => StatusCode::NOT_FOUND,
+        Code::AlreadyExists | Code::Aborted => StatusCode::CONFLICT,
+        Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+        Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Code::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
+        Code::Cancelled | Code::Unknown | Code::Internal | Code::DataLoss => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+    }
+}
+
+/// How an answer in plain HTTP is counted.
+pub(crate) fn code_of(status: StatusCode) -> Code {
+    match status {
+        StatusCode::UNAUTHORIZED => Code::Unauthenticated,
+        StatusCode::FORBIDDEN => Code::PermissionDenied,
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Code::Unimplemented,
+        StatusCode::TOO_MANY_REQUESTS => Code::ResourceExhausted,
+        StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
+        s if s.is_client_error() => Code::InvalidArgument,
+        _ => Code::Internal,
+    }
+}
+
 
 fn refused(service: &str, reason: &str, what: &str, why: String) -> Status {
     let message = format!("{what} refused the request: {why}");

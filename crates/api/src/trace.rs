@@ -10,7 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use tonic::Code;
 use tracing::{Span, field};
 
-use crate::{Caller, is_open_path, methods};
+use crate::{Caller, is_open_path, methods, status};
 
 /// One call on its way: a span in the caller's trace, and when it ends, however it ends, one line of log
 /// and its metrics.
@@ -55,6 +55,9 @@ impl Call {
     pub(crate) fn respond<R>(mut self, response: Response<R>) -> Response<TracedBody<R>> {
         if let Some(code) = code(response.headers()) {
             self.end(code);
+        } else if !response.status().is_success() {
+            // Of plain HTTP.
+            self.end(status::code_of(response.status()));
         }
         response.map(|inner| TracedBody { inner: Box::pin(inner), call: self })
     }
@@ -90,7 +93,7 @@ impl Drop for Call {
     }
 }
 
-fn code(headers: &HeaderMap) -> Option<Code> {
+pub(crate) fn code(headers: &HeaderMap) -> Option<Code> {
     headers.get("grpc-status").map(|v| Code::from_bytes(v.as_bytes()))
 }
 

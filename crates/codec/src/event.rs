@@ -8,6 +8,7 @@ use hindsight_types::{
 
 use crate::{
     scope::{optional, scope_from_proto, scope_to_proto, text},
+    span::{span_from_proto, span_to_proto},
     time::{time_from_proto, time_to_proto},
     trajectory::*,
 };
@@ -25,6 +26,7 @@ pub fn event_to_proto(e: &Event) -> EventRecorded {
                 outcome: Some(outcome_to_proto(&c.outcome)),
                 step_count: c.step_count,
             }),
+            EventBody::Span(s) => Body::Span(span_to_proto(s)),
         }),
     }
 }
@@ -43,12 +45,15 @@ pub fn event_from_proto(tenant: &TenantId, e: EventRecorded) -> Result<Event, In
             Some(Body::Completed(c)) => {
                 EventBody::Completed(task_completed_from_proto(c).map_err(|e| e.within("completed"))?)
             }
-            None => return Err(Invalid::new("body", "is required: started, step or completed")),
+            Some(Body::Span(s)) => {
+                EventBody::Span(Box::new(span_from_proto(s).map_err(|e| e.within("span"))?))
+            }
+            None => return Err(Invalid::new("body", "is required: started, step, completed or span")),
         },
     })
 }
 
-fn started_to_proto(s: &TaskStarted) -> PbStarted {
+pub(crate) fn started_to_proto(s: &TaskStarted) -> PbStarted {
     PbStarted {
         goal: s.goal.clone(),
         session: text(s.session.as_ref()),

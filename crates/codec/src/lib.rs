@@ -18,6 +18,7 @@ mod record;
 mod reevaluation;
 pub mod schema;
 mod scope;
+mod span;
 mod subject;
 mod time;
 mod trajectory;

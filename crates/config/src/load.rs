@@ -213,7 +213,11 @@ fn http_embedder(s: &mut Section<'_>, f: &mut Findings) -> Option<HttpEmbedder> 
 }
 
 fn ingest(mut s: Section<'_>, f: &mut Findings) -> Ingest {
-    let ingest = Ingest { batch: s.number("batch", 1..=1_000, f).unwrap_or(Ingest::default().batch) };
+    let d = Ingest::default();
+    let ingest = Ingest {
+        batch: s.number("batch", 1..=1_000, f).unwrap_or(d.batch),
+        span_grace: s.duration("span_grace", Duration::ZERO..=HOUR, f).unwrap_or(d.span_grace),
+    };
     s.finish(f);
     ingest
 }

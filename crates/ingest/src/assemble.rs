@@ -7,7 +7,7 @@ use hindsight_types::{
     TenantId, TraceId, Trajectory, Visibility,
 };
 
-use crate::{environment, status};
+use crate::{environment, otlp, status};
 
 #[cfg(test)]
 mod tests;
@@ -89,6 +89,7 @@ pub fn event_id(scope: &Scope, trace: &TraceId, body: &EventBody) -> EventId {
         EventBody::Started(_) => "started".to_owned(),
         EventBody::Step(s) => format!("step:{}", s.step_index),
         EventBody::Completed(c) => format!("completed:{}", c.step_count),
+        EventBody::Span(s) => return otlp::event_id(&scope.tenant, trace, &s.span_id),
     };
     EventId::derived(&scope.tenant, trace, &key)
 }
@@ -111,8 +112,11 @@ pub fn ending(events: &[Event]) -> Option<Event> {
             EventBody::Started(_) => {}
             EventBody::Step(s) => step_count = step_count.max(s.step_index.saturating_add(1)),
             EventBody::Completed(_) => return None,
+            EventBody::Span(_) if otlp::ends(&event.body) => return None,
+            EventBody::Span(_) => {}
         }
     }
+    step_count = step_count.max(otlp::spans(events));
     let scope = scope_of(events).unwrap_or(&last.scope).clone();
     Some(Event {
         event_id: EventId::derived(&scope.tenant, &last.trace_id, &format!("idle:{step_count}")),
@@ -128,7 +132,7 @@ pub fn ending(events: &[Event]) -> Option<Event> {
 /// The run belongs to the scope of its start. Events that everyone in the tenant may see join it;
 /// events of another user, task type or agent never do. Of several events for the same place the first
 /// recorded counts; of several completions the one of the most steps, and of those one that knows the
-/// outcome. Steps beyond the announced count are left out.
+/// outcome. Steps beyond the announced count are left out. Spans are woven into steps first.
 pub fn assemble(mut events: Vec<Event>) -> Assembly {
     events.sort_by_key(|e| (e.recorded_at, e.event_id));
     let scope = scope_of(&events).cloned();
@@ -139,6 +143,7 @@ pub fn assemble(mut events: Vec<Event>) -> Assembly {
         events.retain(|e| joins(&e.scope));
     }
     let foreign = total - events.len();
+    let events = otlp::weave(events, scope.as_ref());
     let (mut started, mut completed, mut steps) = (None, None, BTreeMap::new());
     for Event { trace_id, scope, recorded_at, body, .. } in events {
         match body {
@@ -149,7 +154,7 @@ pub fn assemble(mut events: Vec<Event>) -> Assembly {
             EventBody::Step(s) => {
                 steps.entry(s.step_index).or_insert(s);
             }
-            EventBody::Started(_) | EventBody::Completed(_) => {}
+            EventBody::Started(_) | EventBody::Completed(_) | EventBody::Span(_) => {}
         }
     }
     let missing = missing(started.is_some(), completed.as_ref().map(|(_, c)| c.step_count), &steps);
@@ -183,10 +188,11 @@ fn says_more(c: &TaskCompleted, before: &TaskCompleted) -> bool {
     (c.step_count, known(c)) > (before.step_count, known(before))
 }
 
-/// Where the run belongs: the scope of its start.
+/// Where the run belongs: the scope of its start, or of the user that its spans name.
 pub fn scope_of(events: &[Event]) -> Option<&Scope> {
     let starts = events.iter().filter(|e| matches!(e.body, EventBody::Started(_)));
-    starts.min_by_key(|e| (e.recorded_at, e.event_id)).map(|e| &e.scope)
+    let start = starts.min_by_key(|e| (e.recorded_at, e.event_id)).map(|e| &e.scope);
+    start.or_else(|| otlp::scope_of(events))
 }
 
 /// Fills in what the text tells and nobody said: the status of steps, the tags of the environment.

@@ -9,6 +9,7 @@ pub mod entities;
 pub mod environment;
 pub mod gate;
 pub mod glance;
+pub mod otlp;
 pub mod redact;
 pub mod retain;
 pub mod status;

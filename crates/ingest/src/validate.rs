@@ -2,7 +2,7 @@
 
 use hindsight_types::{
     ActionType, Decision, Environment, Event, EventBody, Fact, FieldError, Invalid, Outcome, Step, Timestamp,
-    Trajectory, limits,
+    TraceSpan, Trajectory, limits,
 };
 
 mod attachment;
@@ -57,6 +57,7 @@ pub fn event(e: &Event) -> Result<(), Invalid> {
             c.outcome("completed.outcome", &done.outcome);
             c.count("completed.step_count", done.step_count.try_into().unwrap_or(usize::MAX), limits::STEPS);
         }
+        EventBody::Span(span) => c.span(span),
     }
     c.finish()
 }
@@ -133,12 +134,29 @@ impl Checks {
         }
     }
 
+    fn span(&mut self, s: &TraceSpan) {
+        self.text("span.name", &s.name, limits::ID_BYTES);
+        self.text("span.task.goal", &s.task.goal, limits::TEXT_BYTES);
+        self.text("span.instructions", &s.instructions, limits::TEXT_BYTES);
+        self.environment("span.task.environment", &s.task.environment);
+        self.count("span.steps", s.steps.len(), limits::STEPS);
+        for (i, told) in s.steps.iter().enumerate().take(limits::STEPS) {
+            self.sizes(&format!("span.steps[{i}].step"), &told.step);
+        }
+        self.outcome("span.outcome", &s.outcome);
+        self.ordered("span.ended_at", Some(s.started_at), Some(s.ended_at));
+    }
+
     fn step(&mut self, at: &str, s: &Step) {
         let name = format!("{at}.action_name");
         if s.action_type == ActionType::ToolCall && s.action_name.trim().is_empty() {
-            self.add(name.clone(), "is required for a tool call: the name of the tool".to_owned());
+            self.add(name, "is required for a tool call: the name of the tool".to_owned());
         }
-        self.text(&name, &s.action_name, limits::ID_BYTES);
+        self.sizes(at, s);
+    }
+
+    fn sizes(&mut self, at: &str, s: &Step) {
+        self.text(&format!("{at}.action_name"), &s.action_name, limits::ID_BYTES);
         self.text(&format!("{at}.action_detail"), &s.action_detail, limits::DETAIL_BYTES);
         self.text(&format!("{at}.observation"), &s.observation, limits::OBSERVATION_BYTES);
         self.text(&format!("{at}.reflection"), &s.reflection, limits::TEXT_BYTES);

@@ -13,6 +13,7 @@ mod stop;
 mod supervise;
 mod trouble;
 
+pub use axum::Router;
 pub use probes::{Probes, RoleState};
 pub use role::{Role, RoleError};
 pub use running::{Running, RuntimeError};

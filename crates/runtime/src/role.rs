@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use axum::Router;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 
@@ -13,6 +14,11 @@ pub trait Role: Send + Sync + 'static {
 
     /// Adds its gRPC services to the server.
     fn register(&self, routes: &mut RoutesBuilder);
+
+    /// What it serves over plain HTTP on the same port, behind the same edge.
+    fn http(&self) -> Option<Router> {
+        None
+    }
 
     /// Does the background work until `stop` is cancelled, then finishes what it holds and returns.
     async fn run(&self, stop: CancellationToken) -> Result<(), RoleError>;

@@ -1,3 +1,4 @@
+use axum::Router;
 use hindsight_api::EdgeLayer;
 use tonic::service::Routes;
 use tonic_health::{pb::health_server::HealthServer, server::HealthService};
@@ -12,13 +13,17 @@ pub(crate) fn build<'a>(
     edge: &EdgeLayer,
 ) -> Result<Routes, RuntimeError> {
     let mut builder = Routes::builder();
+    let mut http = Router::new();
     for role in roles {
         role.register(&mut builder);
+        if let Some(router) = role.http() {
+            http = http.merge(router);
+        }
     }
     builder.add_service(HealthServer::new(health));
     builder.add_service(reflection().build_v1()?);
     builder.add_service(reflection().build_v1alpha()?);
-    Ok(Routes::from(builder.routes().into_axum_router().layer(edge.clone())).prepare())
+    Ok(Routes::from(builder.routes().into_axum_router().merge(http).layer(edge.clone())).prepare())
 }
 
 fn reflection() -> Builder<'static> {

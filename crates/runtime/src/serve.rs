@@ -51,6 +51,8 @@ pub async fn serve(running: Running, listener: TcpListener, stop: StopSignal) ->
 
 fn spawn(running: &Running, listener: TcpListener, closing: CancellationToken) -> ServerTask {
     let router = Server::builder()
+        // Exporters of traces speak it.
+        .accept_http1(true)
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE_ANSWER))
         .http2_adaptive_window(Some(true))

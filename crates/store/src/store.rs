@@ -107,6 +107,13 @@ impl Store {
         }
     }
 
+    async fn events_of(&self, whose: ScopedFilter, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
+        let filter = whose.and(Condition::matches(field::TRACE_ID, trace.to_string()));
+        let mut events: Vec<Event> = self.all(Collection::Events, filter).await?;
+        events.sort_by_key(|e| (place(e), e.recorded_at, e.event_id));
+        Ok(events)
+    }
+
     async fn visible(&self, viewer: &Viewer, collection: Collection) -> Result<u64, StoreError> {
         match ScopedFilter::readable(viewer, collection) {
             Some(filter) => self.backend.count(collection, filter).await,
@@ -120,6 +127,7 @@ fn place(event: &Event) -> (u8, u32) {
     match &event.body {
         EventBody::Started(_) => (0, 0),
         EventBody::Step(step) => (1, step.step_index),
+        EventBody::Span(_) => (1, 0),
         EventBody::Completed(_) => (2, 0),
     }
 }
@@ -137,12 +145,18 @@ impl MemoryStore for Store {
     }
 
     async fn events(&self, scope: &Scope, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
-        let filter = ScopedFilter::exactly(scope).and(Condition::matches(field::TRACE_ID, trace.to_string()));
-        let mut events: Vec<Event> = self.all(Collection::Events, filter).await?;
+        let events = self.events_of(ScopedFilter::exactly(scope), trace).await?;
         if let Some(event) = events.iter().find(|e| e.scope != *scope) {
             return Err(StoreError::Corrupt(format!("event {} is not of the asked scope", event.event_id)));
         }
-        events.sort_by_key(|e| (place(e), e.recorded_at, e.event_id));
+        Ok(events)
+    }
+
+    async fn trace_events(&self, tenant: &TenantId, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
+        let events = self.events_of(ScopedFilter::whole(tenant), trace).await?;
+        if let Some(event) = events.iter().find(|e| e.scope.tenant != *tenant) {
+            return Err(StoreError::Corrupt(format!("event {} is not of the asked tenant", event.event_id)));
+        }
         Ok(events)
     }
 

@@ -89,6 +89,7 @@ impl Stored for Event {
             }
             EventBody::Step(step) => fields.integer(field::STEP_INDEX, step.step_index.into()),
             EventBody::Completed(_) => {}
+            EventBody::Span(span) => fields.id(field::SESSION, span.task.session.as_ref()),
         }
     }
 }

@@ -127,6 +127,7 @@ metrics! {
     BusBroadcast = "hindsight_bus_broadcast_total", Counter, [Result], "Messages told to every process that listens.";
     BusHeard = "hindsight_bus_heard_total", Counter, [Result], "What a listener heard: a message, that it listens from now on (joined), that it hears nothing for now (lost).";
     IngestBatch = "hindsight_ingest_batch_messages", Amounts, [], "Messages that the ingester writes together.";
+    OtlpSpans = "hindsight_otlp_spans_total", Counter, [Result], "Spans of traces that arrived: kept, ignored because they tell nothing of an agent's work, refused because they are malformed.";
     StoreCalls = "hindsight_store_calls_total", Counter, [Operation, Result], "Calls of the store.";
     StoreDuration = "hindsight_store_duration_seconds", Seconds, [Operation], "Time a call of the store takes.";
     EmbedCalls = "hindsight_embed_calls_total", Counter, [Purpose, Result], "Calls of the embedder.";

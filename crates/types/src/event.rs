@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, Environment, EventId, Outcome, ReceiptId, Scope, SessionId, Step, TaskType, Timestamp, TraceId,
-    UserId,
+    TraceSpan, UserId,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,8 @@ pub struct TaskStarted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskCompleted {
     pub outcome: Outcome,
-    /// How many steps belong to the task; judging waits until all are there.
+    /// How many steps belong to the task; judging waits until all are there. Of a run that is told by spans: how
+    /// many spans were there.
     pub step_count: u32,
 }
 
@@ -28,6 +29,8 @@ pub enum EventBody {
     Started(TaskStarted),
     Step(Step),
     Completed(TaskCompleted),
+    /// Of a run that is told by the spans of a trace.
+    Span(Box<TraceSpan>),
 }
 
 /// A task that has begun and not ended, as far as is known. An index of the raw tier, not a truth: the

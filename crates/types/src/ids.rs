@@ -87,6 +87,10 @@ text_id!(
     TraceId, "trace_id"
 );
 text_id!(TaskType, "task_type");
+text_id!(
+    /// One span of a trace, as OpenTelemetry names it: 16 hexadecimal digits.
+    SpanId, "span_id"
+);
 
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident, $field:literal) => {

@@ -21,6 +21,7 @@ mod record;
 mod reevaluation;
 mod revision;
 mod scope;
+mod span;
 mod subject;
 mod trajectory;
 
@@ -46,7 +47,7 @@ pub use forgetting::{
 };
 pub use ids::{
     AgentId, CompactionRunId, CompactionTaskId, EventId, EvidenceId, ForgettingId, MemoryId, ReceiptId,
-    ReevaluationId, ReviewId, SessionId, TaskType, TenantId, TraceId, UserId,
+    ReevaluationId, ReviewId, SessionId, SpanId, TaskType, TenantId, TraceId, UserId,
 };
 pub use memory::{Experience, FailurePattern, Frequency, Lesson, Memory, MemoryKind, Stage, StepMemory};
 pub use outcome::{EvidenceSource, Outcome, OutcomeEvidence, OutcomeStatus};
@@ -63,6 +64,7 @@ pub use reevaluation::{
 pub use revision::{MemoryVersion, Revision, RevisionCause, VersionId};
 pub use scope::{Scope, Viewer, Visibility};
 pub use subject::{MERGE_OPEN, MergeState, Moved, MovedRecord, SubjectMerge};
+pub use span::{SpanRole, SpanStep, TraceSpan, Voice};
 pub use trajectory::{ActionType, Decision, Environment, Step, StepStatus, Trajectory};
 
 /// Points in time, always UTC.

@@ -4,6 +4,7 @@
 
 mod ingester;
 mod message;
+mod otlp;
 mod role;
 mod service;
 mod settings;

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use hindsight_codec::{
-    event_from_proto, event_to_proto, fact_from_proto, fact_to_proto, schema, scope_to_proto,
+    event_from_proto, event_to_proto, fact_from_proto, fact_to_proto, schema, scope_to_proto, time_to_proto,
 };
 use hindsight_ingest::assemble::evaluation_request_id;
 use hindsight_ports::Envelope;
 use hindsight_proto::event::v1::{EvaluationRequested, EventRecorded, FactRetained};
 use hindsight_telemetry::context;
-use hindsight_types::{Event, EventBody, Fact, Timestamp};
+use hindsight_types::{Event, EventBody, EventId, Fact, Timestamp};
 use prost::Message as _;
 use uuid::Uuid;
 
@@ -19,8 +19,13 @@ pub(crate) type TraceContext = BTreeMap<String, String>;
 
 /// Of the call as it is traced here, else as its headers say: a trace goes on where nothing is exported.
 pub(crate) fn trace_context(metadata: &tonic::metadata::MetadataMap) -> TraceContext {
+    http_trace_context(metadata.as_ref())
+}
+
+/// The same of a call over plain HTTP.
+pub(crate) fn http_trace_context(headers: &axum::http::HeaderMap) -> TraceContext {
     let own = context::current();
-    if own.is_empty() { context::of_headers(metadata.as_ref()) } else { own }
+    if own.is_empty() { context::of_headers(headers) } else { own }
 }
 
 pub(crate) fn of_event(event: &Event, trace_context: &TraceContext) -> Envelope {
@@ -50,19 +55,43 @@ pub(crate) fn of_fact(fact: &Fact, trace_context: &TraceContext) -> Envelope {
 /// The request to judge the task that `event` completes. `None`: it completes none.
 pub(crate) fn evaluation_of(event: &Event, trace_context: &TraceContext, now: Timestamp) -> Option<Envelope> {
     let EventBody::Completed(completed) = &event.body else { return None };
+    let count = completed.step_count;
+    let id = evaluation_request_id(&event.scope.tenant, &event.trace_id, count);
+    Some(asking(event, id, (count, None), trace_context, now))
+}
+
+/// The request to judge the run that spans tell of, as many as are there at `not_before`.
+pub(crate) fn evaluation_of_spans(
+    event: &Event,
+    id: EventId,
+    not_before: Timestamp,
+    trace_context: &TraceContext,
+    now: Timestamp,
+) -> Envelope {
+    asking(event, id, (0, Some(not_before)), trace_context, now)
+}
+
+fn asking(
+    event: &Event,
+    id: EventId,
+    (step_count, not_before): (u32, Option<Timestamp>),
+    trace_context: &TraceContext,
+    now: Timestamp,
+) -> Envelope {
     let request = EvaluationRequested {
         trace_id: event.trace_id.to_string(),
         scope: Some(scope_to_proto(&event.scope)),
-        step_count: completed.step_count,
+        step_count,
+        not_before: not_before.map(time_to_proto),
     };
-    Some(Envelope {
-        id: evaluation_request_id(&event.scope.tenant, &event.trace_id, completed.step_count).0,
+    Envelope {
+        id: id.0,
         schema: schema::EVALUATION_REQUESTED.to_owned(),
         tenant: event.scope.tenant.clone(),
         occurred_at: now,
         trace_context: trace_context.clone(),
         payload: request.encode_to_vec(),
-    })
+    }
 }
 
 /// What a message on `Queue::Ingest` carries.

@@ -4,17 +4,19 @@ use async_trait::async_trait;
 use hindsight_forgetting::Forgetter;
 use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Subjects};
 use hindsight_proto::collector::v1::collector_service_server::CollectorServiceServer;
-use hindsight_runtime::{Role, RoleError};
+use hindsight_runtime::{Role, RoleError, Router};
 use hindsight_types::limits;
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 
-use crate::{CollectorSettings, NAME, ingester::Ingester, service::Service};
+use crate::{CollectorSettings, NAME, ingester::Ingester, otlp::Otlp, service::Service};
 
 /// The role `collector`: the gRPC service and the ingester.
 pub struct Collector {
     bus: Arc<dyn Bus>,
     service: Arc<Service>,
+    otlp: Otlp,
     ingester: Ingester,
     /// Ends open streams when the role stops.
     closing: CancellationToken,
@@ -36,8 +38,9 @@ impl Collector {
     ) -> Self {
         let closing = CancellationToken::new();
         let service = Service::new(&settings, bus.clone(), store.clone(), clock.clone(), closing.clone());
+        let otlp = Otlp::new(bus.clone(), clock.clone(), service.scopes());
         let ingester = Ingester::new(settings, bus.clone(), store, embedder, clock);
-        Self { bus, service: Arc::new(service), ingester, closing }
+        Self { bus, service: Arc::new(service), otlp, ingester, closing }
     }
 
     /// Gives what is written for an id to the user that it turned out to be. The first one given stays.
@@ -63,12 +66,20 @@ impl Role for Collector {
     }
 
     fn service_names(&self) -> Vec<&'static str> {
-        vec![hindsight_proto::collector::v1::collector_service_server::SERVICE_NAME]
+        vec![
+            hindsight_proto::collector::v1::collector_service_server::SERVICE_NAME,
+            trace_service_server::SERVICE_NAME,
+        ]
     }
 
     fn register(&self, routes: &mut RoutesBuilder) {
         let server = CollectorServiceServer::from_arc(self.service.clone());
         routes.add_service(server.max_decoding_message_size(limits::MESSAGE_BYTES));
+        routes.add_service(self.otlp.grpc());
+    }
+
+    fn http(&self) -> Option<Router> {
+        Some(self.otlp.http())
     }
 
     async fn run(&self, stop: CancellationToken) -> Result<(), RoleError> {

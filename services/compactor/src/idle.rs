@@ -4,10 +4,14 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use hindsight_codec::{event_to_proto, schema};
-use hindsight_ingest::assemble::ending;
+use hindsight_codec::{event_to_proto, schema, scope_to_proto};
+use hindsight_ingest::{
+    assemble::{ending, evaluation_request_id, scope_of},
+    otlp,
+};
 use hindsight_ports::{Bus, BusError, Clock, Envelope, MemoryStore, PageRequest, Queue, StoreError};
-use hindsight_types::{Event, OpenTask, Scope, TenantId, TraceId, Visibility};
+use hindsight_proto::event::v1::EvaluationRequested;
+use hindsight_types::{Event, OpenTask, Scope, TenantId, TraceId, Viewer, Visibility};
 use prost::Message as _;
 
 use crate::CompactorSettings;
@@ -52,16 +56,21 @@ impl Idle {
         let mut page = PageRequest { size: PAGE, token: String::new() };
         loop {
             let found = self.store.idle_tasks(before, &page).await?;
-            let (mut ends, mut over) = (Vec::new(), Vec::new());
+            let (mut ends, mut over, mut grown) = (Vec::new(), Vec::new(), Vec::new());
             for task in found.items {
-                match ending(&self.events(&task).await?) {
+                let events = self.events(&task).await?;
+                match ending(&events) {
                     Some(end) => ends.push(end),
-                    None => over.push((task.scope.tenant, task.trace_id)),
+                    None => {
+                        grown.extend(self.grown(&task, &events).await?);
+                        over.push((task.scope.tenant, task.trace_id));
+                    }
                 }
             }
             looked.ended += ends.len();
             looked.cleared += over.len();
             self.end(&ends).await?;
+            self.bus.publish(Queue::Evaluate, grown).await?;
             self.clear(&over).await?;
             if found.next_token.is_empty() {
                 return Ok(looked);
@@ -87,7 +96,34 @@ impl Idle {
         if shared != task.scope {
             events.extend(self.store.events(&shared, &task.trace_id).await?);
         }
+        if otlp::spans(&events) > 0 {
+            events = self.store.trace_events(&task.scope.tenant, &task.trace_id).await?;
+        }
         Ok(events)
+    }
+
+    /// Asks for a run to be judged of which spans came after it was, or that never was asked for.
+    async fn grown(&self, task: &OpenTask, events: &[Event]) -> Result<Option<Envelope>, StoreError> {
+        let Some(count) = otlp::last_look(events) else { return Ok(None) };
+        let scope = scope_of(events).unwrap_or(&task.scope);
+        let record = self.store.evaluation_record(&Viewer::of_scope(scope), &task.trace_id).await?;
+        if record.is_some_and(|r| r.step_count >= count) {
+            return Ok(None);
+        }
+        let request = EvaluationRequested {
+            trace_id: task.trace_id.to_string(),
+            scope: Some(scope_to_proto(scope)),
+            step_count: count,
+            not_before: None,
+        };
+        Ok(Some(Envelope {
+            id: evaluation_request_id(&scope.tenant, &task.trace_id, count).0,
+            schema: schema::EVALUATION_REQUESTED.to_owned(),
+            tenant: scope.tenant.clone(),
+            occurred_at: self.clock.now(),
+            trace_context: BTreeMap::new(),
+            payload: request.encode_to_vec(),
+        }))
     }
 
     async fn end(&self, ends: &[Event]) -> Result<(), BusError> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use hindsight_forgetting::Forgetter;
-use hindsight_ingest::{assemble, encode, redact};
+use hindsight_ingest::{assemble, encode, otlp, redact};
 use hindsight_ports::{Bus, Embedder, MemoryStore, StoreError, Subjects};
 use hindsight_types::{Event, FormerVerdicts, Scope, Timestamp, TraceId, Trajectory, Viewer, Visibility};
 
@@ -48,6 +48,10 @@ impl Bench {
         if shared != *scope {
             // Events that everyone may see join a run of narrower scope.
             events.extend(self.store.events(&shared, trace).await?);
+        }
+        if otlp::spans(&events) > 0 {
+            // Spans of a run need not all say whose it is.
+            events = self.store.trace_events(&scope.tenant, trace).await?;
         }
         let scope = assemble::scope_of(&events).unwrap_or(scope).clone();
         Ok((events, scope))

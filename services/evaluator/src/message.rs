@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use hindsight_codec::{compaction_task_to_proto, schema, scope_from_proto, scope_to_proto};
+use hindsight_codec::{
+    compaction_task_to_proto, optional_time_from_proto, schema, scope_from_proto, scope_to_proto,
+};
 use hindsight_ingest::assemble::evaluation_request_id;
 use hindsight_ports::Envelope;
 use hindsight_proto::event::v1::{CompactionRequested, EvaluationRequested, ReevaluationContinued};
@@ -23,6 +25,8 @@ pub(crate) struct Requested {
     pub(crate) trace_id: TraceId,
     pub(crate) scope: Scope,
     pub(crate) step_count: u32,
+    /// It is not looked at before.
+    pub(crate) not_before: Option<Timestamp>,
 }
 
 /// A re-evaluation to be brought on.
@@ -42,7 +46,10 @@ pub(crate) fn read(envelope: &Envelope) -> Result<Message, String> {
             let request = EvaluationRequested::decode(payload).map_err(garbled)?;
             let trace_id = TraceId::new(request.trace_id).map_err(|e| e.to_string())?;
             let scope = scope_from_proto(&envelope.tenant, request.scope).map_err(|e| e.to_string())?;
-            Ok(Message::Requested(Requested { trace_id, scope, step_count: request.step_count }))
+            let not_before = optional_time_from_proto("not_before", request.not_before);
+            let not_before = not_before.map_err(|e| e.to_string())?;
+            let step_count = request.step_count;
+            Ok(Message::Requested(Requested { trace_id, scope, step_count, not_before }))
         }
         schema::REEVALUATION_CONTINUED => {
             let page = ReevaluationContinued::decode(payload).map_err(garbled)?;
@@ -60,6 +67,7 @@ pub(crate) fn again(record: &EvaluationRecord, now: Timestamp) -> Envelope {
         trace_id: record.trace_id.to_string(),
         scope: Some(scope_to_proto(&record.scope)),
         step_count: record.step_count,
+        not_before: None,
     };
     let id = evaluation_request_id(&record.scope.tenant, &record.trace_id, record.step_count).0;
     envelope(id, schema::EVALUATION_REQUESTED, &record.scope, now, request.encode_to_vec())

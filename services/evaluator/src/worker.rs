@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use hindsight_forgetting::Arriving;
-use hindsight_ingest::{Assembly, GateDecision, assemble, gate};
+use hindsight_ingest::{Assembly, GateDecision, assemble, gate, otlp};
 use hindsight_ports::{Bus, Clock, Delivery, MemoryStore, StoreError};
 use hindsight_runtime::Trouble;
 use hindsight_telemetry::{Label, Metric};
@@ -85,6 +85,11 @@ impl Handle for Worker {
             Ok(message) => message,
             Err(reason) => return settled(delivery, delivery.settle.dead_letter(&reason).await),
         };
+        if let Message::Requested(requested) = &message
+            && let Some(wait) = self.early(requested)
+        {
+            return settled(delivery, delivery.settle.retry("spans may be on their way", wait).await);
+        }
         let (about, end) = match &message {
             Message::Requested(requested) => {
                 let end = match self.is_gone(requested, delivery.envelope.occurred_at).await {
@@ -141,6 +146,12 @@ impl Worker {
         Self { settings, store, bench, again, clock, trouble: Trouble::default() }
     }
 
+    /// How long until the run may be looked at.
+    fn early(&self, requested: &Requested) -> Option<Duration> {
+        let wait = requested.not_before?.duration_since(self.clock.now());
+        Duration::try_from(wait).ok().filter(|wait| !wait.is_zero()).map(|wait| wait.min(LONGEST_DELAY))
+    }
+
     pub(crate) fn trouble(&self) -> Option<String> {
         self.trouble.reason()
     }
@@ -173,9 +184,12 @@ impl Worker {
         job.scope = self.bench.follow(&job.scope, self.clock.now()).await?;
         let (events, scope) = self.bench.events(&job.scope, trace).await?;
         job.scope = scope;
-        let Some(known) = self.store.evaluation_record(&Viewer::of_scope(&job.scope), trace).await? else {
-            return Ok(Look::Events(events));
-        };
+        job.step_count = job.step_count.max(otlp::spans(&events));
+        let known = self.store.evaluation_record(&Viewer::of_scope(&job.scope), trace).await?;
+        if events.is_empty() && self.is_gone(job.requested, known.as_ref()).await? {
+            return Ok(Look::Settled);
+        }
+        let Some(known) = known else { return Ok(Look::Events(events)) };
         let grown = job.step_count > known.step_count;
         job.step_count = job.step_count.max(known.step_count);
         match known.state {

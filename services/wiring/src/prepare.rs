@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use hindsight_ports::{EmbedderId, MemoryStore, Reembed, StoreError, StoredVectors};
-use hindsight_runtime::{Role, RoleError};
+use hindsight_runtime::{Role, RoleError, Router};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tonic::service::RoutesBuilder;
@@ -102,6 +102,10 @@ impl<R: Role> Role for Awaiting<R> {
 
     fn register(&self, routes: &mut RoutesBuilder) {
         self.role.register(routes);
+    }
+
+    fn http(&self) -> Option<Router> {
+        self.role.http()
     }
 
     async fn run(&self, stop: CancellationToken) -> Result<(), RoleError> {

@@ -107,7 +107,7 @@ fn envelope(schema: &str, payload: Vec<u8>) -> Envelope {
 fn requested(trace: &str) -> Envelope {
     let scope = Scope::new(TenantId::new("default").unwrap(), Visibility::Tenant);
     let scope = Some(scope_to_proto(&scope));
-    let request = EvaluationRequested { trace_id: trace.to_owned(), scope, step_count: 8 };
+    let request = EvaluationRequested { trace_id: trace.to_owned(), scope, step_count: 8, not_before: None };
     envelope("hindsight.event.v1.EvaluationRequested", request.encode_to_vec())
 }
 

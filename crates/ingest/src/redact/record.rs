@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hindsight_types::{Decision, Environment, Event, EventBody, Fact, Outcome, Step, Trajectory};
+use hindsight_types::{Decision, Environment, Event, EventBody, Fact, Outcome, Step, TraceSpan, Trajectory};
 
 use super::{MARK, is_mark, text};
 
@@ -23,7 +23,17 @@ pub fn event(e: &mut Event) {
         }
         EventBody::Step(s) => step(s),
         EventBody::Completed(c) => outcome(&mut c.outcome),
+        EventBody::Span(s) => span(s),
     }
+}
+
+fn span(s: &mut TraceSpan) {
+    for s in [&mut s.name, &mut s.task.goal, &mut s.instructions] {
+        field(s);
+    }
+    environment(&mut s.task.environment);
+    s.steps.iter_mut().for_each(|told| step(&mut told.step));
+    outcome(&mut s.outcome);
 }
 
 /// Redacts a fact in place; the id stays as it is. Idempotent.

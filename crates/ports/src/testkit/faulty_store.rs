@@ -234,6 +234,10 @@ impl MemoryStore for FaultyStore {
         self.around(StoreCall::Events, self.inner.events(scope, trace)).await
     }
 
+    async fn trace_events(&self, tenant: &TenantId, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
+        self.around(StoreCall::Events, self.inner.trace_events(tenant, trace)).await
+    }
+
     async fn mark_open(&self, tasks: &[OpenTask]) -> Result<(), StoreError> {
         self.around(StoreCall::MarkOpen, self.inner.mark_open(tasks)).await
     }

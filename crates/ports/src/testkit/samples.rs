@@ -3,9 +3,9 @@
 use hindsight_types::{
     ActionType, Decision, Environment, Evaluation, EvaluationRecord, EvaluationState, Event, EventBody,
     EventId, Evidence, EvidenceId, EvidenceOrigin, Experience, Exposure, Fact, FailurePattern, Judging,
-    Lesson, Memory, MemoryId, Outcome, OutcomeStatus, Receipt, ReceiptId, Scope, Stage, Step, StepEvaluation,
-    StepLabel, StepMemory, StepStatus, TaskCompleted, TaskStarted, TenantId, Timestamp, TraceId, Trajectory,
-    UserId, Verdict, Visibility,
+    Lesson, Memory, MemoryId, Outcome, OutcomeStatus, Receipt, ReceiptId, Scope, SpanId, SpanRole, SpanStep,
+    Stage, Step, StepEvaluation, StepLabel, StepMemory, StepStatus, TaskCompleted, TaskStarted, TenantId,
+    Timestamp, TraceId, TraceSpan, Trajectory, UserId, Verdict, Visibility, Voice,
 };
 
 use crate::{EmbedderId, Encoded, Encoding, SparseVector};
@@ -103,6 +103,51 @@ pub fn started(scope: &Scope, trace: &TraceId) -> Event {
 
 pub fn step_event(scope: &Scope, trace: &TraceId, index: u32) -> Event {
     event(scope, trace, &format!("step {index}"), i64::from(index) + 1, EventBody::Step(step(index)))
+}
+
+/// A call of a tool in a trace, below the root.
+pub fn tool_span(scope: &Scope, trace: &TraceId, id: u8) -> Event {
+    let told = SpanStep { voice: Voice::Done, call_id: format!("call-{id}"), step: step(id.into()) };
+    span(scope, trace, id, Some(1), SpanRole::Tool, vec![told])
+}
+
+/// The agent around a trace; its span is number 1.
+pub fn root_span(scope: &Scope, trace: &TraceId) -> Event {
+    span(scope, trace, 1, None, SpanRole::Agent, Vec::new())
+}
+
+#[allow(clippy::unwrap_used)]
+fn span(
+    scope: &Scope,
+    trace: &TraceId,
+    id: u8,
+    parent: Option<u8>,
+    role: SpanRole,
+    steps: Vec<SpanStep>,
+) -> Event {
+    let name = |id: u8| SpanId::new(format!("{id:016x}")).unwrap();
+    let agent = role == SpanRole::Agent;
+    let span = TraceSpan {
+        span_id: name(id),
+        parent: parent.map(name),
+        role,
+        name: format!("span {id}"),
+        started_at: time(id.into()),
+        ended_at: time(if agent { 120 } else { i64::from(id) + 1 }),
+        task: TaskStarted {
+            goal: if agent { "the test environment is down".to_owned() } else { String::new() },
+            session: None,
+            user: None,
+            agent: None,
+            task_type: None,
+            environment: if agent { environment() } else { Environment::default() },
+            receipts: Vec::new(),
+        },
+        instructions: String::new(),
+        steps,
+        outcome: if agent { outcome() } else { Outcome::default() },
+    };
+    event(scope, trace, &format!("span:{}", name(id)), i64::from(id) + 1, EventBody::Span(Box::new(span)))
 }
 
 pub fn completed(scope: &Scope, trace: &TraceId, step_count: u32) -> Event {

@@ -25,6 +25,10 @@ impl MemoryStore for Announced<dyn MemoryStore> {
         self.inner.events(scope, trace).await
     }
 
+    async fn trace_events(&self, tenant: &TenantId, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
+        self.inner.trace_events(tenant, trace).await
+    }
+
     async fn mark_open(&self, tasks: &[OpenTask]) -> Result<(), StoreError> {
         self.inner.mark_open(tasks).await
     }

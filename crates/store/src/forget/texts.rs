@@ -67,6 +67,11 @@ fn of_memory(memory: &Memory) -> Vec<String> {
         Memory::Fact(Fact { content, original, context, surroundings, .. }) => {
             vec![content.clone(), original.clone(), context.clone(), surroundings.clone()]
         }
+        EventBody::Span(span) => {
+            let mut texts = vec![span.task.goal.clone(), span.outcome.conclusion.clone()];
+            texts.extend(span.steps.iter().flat_map(|s| of_step(&s.step)));
+            texts
+        }
         Memory::Experience(experience) => {
             let mut texts = of_run(&experience.trajectory);
             texts.extend(of_evaluation(&experience.evaluation));

@@ -108,6 +108,11 @@ impl MemoryStore for Observed {
         self.call("events", "events").make_counting(call, |events| Some(events.len())).await
     }
 
+    async fn trace_events(&self, tenant: &TenantId, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
+        let call = self.inner.trace_events(tenant, trace);
+        self.call("trace_events", "events").make_counting(call, |events| Some(events.len())).await
+    }
+
     async fn mark_open(&self, tasks: &[OpenTask]) -> Result<(), StoreError> {
         self.call("mark_open", "").writes(tasks.len()).make(self.inner.mark_open(tasks)).await
     }

@@ -104,10 +104,11 @@ impl Batch {
         let _ = written.send(());
         let ask = || async {
             let now = s.clock.now();
-            let asked = events_written.iter().filter_map(|held| {
-                message::evaluation_of(&held.value, &held.delivery.envelope.trace_context, now)
-            });
-            Ok(s.bus.publish(Queue::Evaluate, asked.collect()).await?)
+            let written = || events_written.iter().map(|h| (&h.value, &h.delivery.envelope.trace_context));
+            let completed = written().filter_map(|(e, context)| message::evaluation_of(e, context, now));
+            let mut asked: Vec<_> = completed.collect();
+            asked.extend(s.ended.asked(written(), s.span_grace, now));
+            Ok(s.bus.publish(Queue::Evaluate, asked).await?)
         };
         match patiently(s, &stop, ask).await {
             Ok(()) => settle_all(s, &events_written, End::Ack).await,

@@ -5,6 +5,7 @@ mod batch;
 mod facts;
 mod forgotten;
 mod open;
+mod spans;
 
 use std::{
     sync::{
@@ -51,6 +52,10 @@ struct Shared {
     /// Why the last write failed; `None` while writes succeed.
     trouble: Trouble,
     marked: open::Marked,
+    /// Runs told by spans whose root was written.
+    ended: spans::Ended,
+    /// How long their other spans are waited for.
+    span_grace: Duration,
     /// Time between two marks of a task that is under way.
     touch_every: Duration,
     /// Knows what was forgotten.
@@ -76,11 +81,20 @@ impl Ingester {
         embedder: Arc<dyn Embedder>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let (held, trouble) = (AtomicUsize::new(0), Trouble::default());
-        let (marked, touch_every) = (open::Marked::default(), Duration::from_millis(settings.touch_ms));
-        let (forgetter, subjects) = (OnceLock::new(), OnceLock::new());
-        let shared =
-            Shared { bus, store, embedder, clock, held, trouble, marked, touch_every, forgetter, subjects };
+        let shared = Shared {
+            bus,
+            store,
+            embedder,
+            clock,
+            held: AtomicUsize::new(0),
+            trouble: Trouble::default(),
+            marked: open::Marked::default(),
+            ended: spans::Ended::default(),
+            span_grace: Duration::from_millis(settings.span_grace_ms),
+            touch_every: Duration::from_millis(settings.touch_ms),
+            forgetter: OnceLock::new(),
+            subjects: OnceLock::new(),
+        };
         Self { settings, shared: Arc::new(shared) }
     }
 

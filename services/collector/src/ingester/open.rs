@@ -45,7 +45,8 @@ impl Marked {
             match event.body {
                 EventBody::Started(_) => seen.started = Some(&event.scope),
                 EventBody::Completed(_) => seen.ended = true,
-                EventBody::Step(_) => {}
+                // Some may come late, so someone looks again even when the root was there.
+                EventBody::Step(_) | EventBody::Span(_) => {}
             }
         }
         let marked = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -32,11 +32,12 @@ use crate::{
     service::{
         indexed::Indexed,
         retain::{Batch, Taken},
-        scopes::Scopes,
     },
 };
 
 pub(crate) struct Service {
+pub(crate) use scopes::Scopes;
+
     bus: Arc<dyn Bus>,
     clock: Arc<dyn Clock>,
     indexed: Indexed,
@@ -58,6 +59,11 @@ impl Service {
     }
 
     /// The first one given stays.
+    /// In which scopes tasks began, as far as it is remembered.
+    pub(crate) fn scopes(&self) -> Arc<Scopes> {
+        self.scopes.clone()
+    }
+
     pub(crate) fn merging(&self, subjects: Arc<dyn Subjects>) {
         self.indexed.subjects.get_or_init(|| subjects);
     }
@@ -89,7 +95,9 @@ fn invalid(e: Invalid) -> Status {
 }
 
 /// Runs what takes long (redaction of megabytes) beside the threads that serve calls.
-async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Status> {
+pub(crate) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Status> {
     tokio::task::spawn_blocking(work).await.map_err(|e| status::internal(NAME, e))
 }
 

@@ -15,7 +15,7 @@ const TASKS: usize = 20_000;
 type Key = (TenantId, TraceId);
 
 #[derive(Debug, Default)]
-pub(super) struct Scopes(Mutex<Known>);
+pub(crate) struct Scopes(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
@@ -24,19 +24,23 @@ struct Known {
 }
 
 impl Scopes {
-    pub(super) fn of(&self, tenant: &TenantId, trace: &TraceId) -> Option<Scope> {
+    pub(crate) fn of(&self, tenant: &TenantId, trace: &TraceId) -> Option<Scope> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.scopes.get(&(tenant.clone(), trace.clone())).cloned()
     }
 
     /// Remembers the scope when `event` begins a task.
     pub(super) fn learn(&self, event: &Event) {
-        if !matches!(event.body, EventBody::Started(_)) {
-            return;
+        if matches!(event.body, EventBody::Started(_)) {
+            self.remember(&event.trace_id, &event.scope);
         }
-        let key = (event.scope.tenant.clone(), event.trace_id.clone());
+    }
+
+    /// Remembers the scope of a task that has begun.
+    pub(crate) fn remember(&self, trace: &TraceId, scope: &Scope) {
+        let key = (scope.tenant.clone(), trace.clone());
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.scopes.insert(key.clone(), event.scope.clone()).is_none() {
+        if known.scopes.insert(key.clone(), scope.clone()).is_none() {
             known.order.push_back(key);
         }
         while known.order.len() > TASKS {

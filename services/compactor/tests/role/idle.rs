@@ -8,9 +8,12 @@ use hindsight_ports::{
         samples,
     },
 };
-use hindsight_proto::event::v1::EventRecorded;
+use hindsight_proto::event::v1::{EvaluationRequested, EventRecorded};
 use hindsight_runtime::Role as _;
-use hindsight_types::{Event, EventBody, OpenTask, OutcomeStatus, Scope, TenantId, Timestamp, TraceId};
+use hindsight_types::{
+    EvaluationRecord, EvaluationState, Event, EventBody, OpenTask, OutcomeStatus, Scope, TenantId, Timestamp,
+    TraceId,
+};
 use prost::Message as _;
 
 use crate::support::{House, run, until};
@@ -137,5 +140,56 @@ async fn an_outage_shows_and_passes() {
     next(&mut *consumer).await;
     until("the outage is over", || async { compactor.degraded().await.is_none().then_some(()) }).await;
     running.stop().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_told_by_spans_is_ended_without_its_root_and_judged_when_it_has_grown() {
+    let house = House::new().await;
+    let (left, grown, same) = (of("acme", "left"), of("acme", "grown"), of("acme", "same"));
+    for run in [&left, &grown, &same] {
+        let mut events: Vec<_> = (2..5).map(|id| samples::tool_span(&run.scope, &run.trace, id)).collect();
+        if run.trace != left.trace {
+            // Its root does not say whose it is.
+            events.push(samples::root_span(&samples::shared(&run.scope.tenant), &run.trace));
+        }
+        house.store.append_events(&events).await.unwrap();
+        let touched_at = Timestamp::from_second(0).unwrap();
+        let task = OpenTask { trace_id: run.trace.clone(), scope: run.scope.clone(), touched_at };
+        house.store.mark_open(&[task]).await.unwrap();
+    }
+    for (run, step_count) in [(&grown, 3), (&same, 4)] {
+        let record = EvaluationRecord {
+            trace_id: run.trace.clone(),
+            scope: run.scope.clone(),
+            state: EvaluationState::Judged,
+            attempts: 1,
+            step_count,
+            judge: "slice".to_owned(),
+            updated_at: Timestamp::from_second(1).unwrap(),
+        };
+        house.store.put_evaluation_record(&record).await.unwrap();
+    }
+    house.clock.set(120);
+    let compactor = run(house.compactor());
+    let mut ends = house.bus.subscribe(Queue::Ingest, 1).await.unwrap();
+    let (delivery, end) = next(&mut *ends).await;
+    assert_eq!(end.trace_id, left.trace);
+    assert!(matches!(&end.body, EventBody::Completed(c) if c.step_count == 3), "{end:?}");
+    done(delivery).await;
+
+    let mut asked = house.bus.subscribe(Queue::Evaluate, 4).await.unwrap();
+    let delivery = asked.next().await.unwrap();
+    let request = EvaluationRequested::decode(delivery.envelope.payload.as_slice()).unwrap();
+    assert_eq!((request.trace_id.as_str(), request.step_count), ("grown", 4));
+    let scope = hindsight_codec::scope_from_proto(&grown.scope.tenant, request.scope).unwrap();
+    assert_eq!(scope, grown.scope, "the user's, as its spans say");
+    done(delivery).await;
+    until("what was looked at is no longer open", || async {
+        (marks(&house).await == ["left"]).then_some(())
+    })
+    .await;
+    assert_eq!(house.bus.stats(Queue::Evaluate).await.unwrap().ready, 0, "of the one that has not grown");
+    compactor.stop().await;
     house.close().await;
 }

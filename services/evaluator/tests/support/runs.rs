@@ -63,6 +63,7 @@ pub(crate) fn incident(trace: &str) -> Trajectory {
 
 pub(crate) fn requested(run: &Trajectory) -> Envelope {
     let request = EvaluationRequested {
+        not_before: None,
         trace_id: run.trace_id.to_string(),
         scope: Some(hindsight_codec::scope_to_proto(&run.scope)),
         step_count: u32::try_from(run.steps.len()).unwrap(),

@@ -27,6 +27,9 @@ impl MemoryStore for Counting {
     async fn events(&self, _: &Scope, _: &TraceId) -> Result<Vec<Event>, StoreError> {
         self.done()
     }
+    async fn trace_events(&self, _: &TenantId, _: &TraceId) -> Result<Vec<Event>, StoreError> {
+        self.done()
+    }
     async fn mark_open(&self, _: &[OpenTask]) -> Result<(), StoreError> {
         self.done()
     }

@@ -50,6 +50,16 @@ pub async fn events_stay_in_their_scope(store: Arc<dyn MemoryStore>) {
     let mut anna = of(private(&mine, "anna"));
     anna.event_id = hindsight_types::EventId::derived(&mine, &trace, "anna's");
     store.append_events(&[everyone.clone(), foreign.clone(), anna.clone()]).await.unwrap();
+    let mut told = crate::testkit::samples::tool_span(&shared(&mine), &self::trace("told"), 3);
+    store.append_events(std::slice::from_ref(&told)).await.unwrap();
+    assert_eq!(store.events(&told.scope, &told.trace_id).await.unwrap(), [told.clone()]);
+    told.recorded_at = crate::testkit::samples::time(99);
+    store.append_events(std::slice::from_ref(&told)).await.unwrap();
+    assert_eq!(store.trace_events(&mine, &told.trace_id).await.unwrap().len(), 1);
+    let mut of_mine = store.trace_events(&mine, &trace).await.unwrap();
+    of_mine.sort_by_key(|e| e.scope.user().is_some());
+    assert_eq!(of_mine, [everyone.clone(), anna.clone()], "of every user, of no other tenant");
+    assert_eq!(store.trace_events(&mine, &self::trace("other")).await.unwrap(), []);
     for event in [everyone, foreign, anna] {
         assert_eq!(store.events(&event.scope, &trace).await.unwrap(), [event]);
     }
