@@ -136,6 +136,13 @@ pub fn away(service: &str, reason: &str, message: impl Into<String>, after: Dura
     with_details(service, Code::Unavailable, reason, message.into(), Metadata::new(), details)
 }
 
+/// RESOURCE_EXHAUSTED with the time after which to try again. `reason` is the stable word for it.
+pub fn exhausted(service: &str, reason: &str, message: impl Into<String>, after: Duration) -> Status {
+    let mut details = ErrorDetails::new();
+    details.set_retry_info(Some(after));
+    with_details(service, Code::ResourceExhausted, reason, message.into(), Metadata::new(), details)
+}
+
 /// DEADLINE_EXCEEDED: `what` did not happen in the time the caller gave. What is durable stays so.
 pub fn deadline_exceeded(service: &str, what: &str) -> Status {
     let message = format!("{what} before the deadline; ask again or give more time");

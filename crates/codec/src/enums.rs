@@ -1,8 +1,8 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
     ActionType, EvidenceOrigin, EvidenceSource, Exposure, FactStatus, FactType, FeedbackVerdict, Invalid,
-    MemoryKind, OutcomeStatus, ReviewDecision, RevisionCause, Stage, StepLabel, StepStatus, Verdict,
-    WithheldReason,
+    MemoryKind, OutcomeStatus, ReminderTrigger, ReviewDecision, RevisionCause, Stage, StepLabel, StepStatus,
+    Verdict, WithheldReason,
 };
 
 /// `enum_codec!(to, from, Domain, Proto, "field", unspecified, {Variant, …})`: the two directions of an enum whose
@@ -58,7 +58,10 @@ enum_codec!(pub(crate) revision_cause_to_proto, revision_cause_from_proto, Revis
 enum_codec!(pub feedback_verdict_to_proto, feedback_verdict_from_proto, FeedbackVerdict, FeedbackVerdict, "verdict",
     None, {Used, Helpful, Harmful, Ignored});
 enum_codec!(pub(crate) withheld_to_proto, withheld_from_proto, WithheldReason, WithheldReason, "reason", None,
-    {BelowFloor, Budget, TokenBudget, NearDuplicate, Superseded, Stage, Expired, Control, HoldOut});
+    {BelowFloor, Budget, TokenBudget, NearDuplicate, Superseded, Stage, Expired, Control, HoldOut,
+    SaidBefore, Reminders, CoolDown, TooRare});
+enum_codec!(pub reminder_trigger_to_proto, reminder_trigger_from_proto, ReminderTrigger, ReminderTrigger, "trigger",
+    None, {TaskStart, BeforeCall, AfterFailure, Asked});
 
 pub(crate) fn step_status_to_proto(v: StepStatus) -> i32 {
     match v {

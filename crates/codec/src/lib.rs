@@ -32,8 +32,8 @@ pub use enums::{
     action_type_from_proto, action_type_to_proto, fact_status_from_proto, fact_status_to_proto,
     fact_type_from_proto, fact_type_to_proto, feedback_verdict_from_proto, feedback_verdict_to_proto,
     memory_kind_from_proto, memory_kind_to_proto, outcome_status_from_proto, outcome_status_to_proto,
-    review_decision_from_proto, review_decision_to_proto, stage_from_proto, stage_to_proto,
-    step_label_from_proto, step_label_to_proto,
+    reminder_trigger_from_proto, reminder_trigger_to_proto, review_decision_from_proto,
+    review_decision_to_proto, stage_from_proto, stage_to_proto, step_label_from_proto, step_label_to_proto,
 };
 pub use evaluation::{
     evaluation_from_proto, evaluation_record_from_proto, evaluation_record_to_proto, evaluation_to_proto,

@@ -1,7 +1,7 @@
 use hindsight_proto::common::v1 as pb;
 use hindsight_types::{
     AgentId, ArmReport, Asked, Feedback, Funnel, Invalid, MemoryId, Period, RecalledItem, Receipt, ReceiptId,
-    Scope, ScoreFactors, SimilarityParts, TaskType, TenantId, TraceId, Withheld,
+    Scope, ScoreFactors, SessionId, SimilarityParts, TaskType, TenantId, TraceId, Watched, Withheld,
 };
 
 use crate::{
@@ -111,6 +111,7 @@ fn asked_to_proto(a: &Asked) -> pb::RecallAsked {
         names: a.names.clone(),
         asked_at: a.asked_at.map(time_to_proto),
         time_zone: a.time_zone.clone(),
+        watched: a.watched.as_ref().map(watched_to_proto),
     }
 }
 
@@ -132,6 +133,25 @@ fn asked_from_proto(a: pb::RecallAsked) -> Result<Asked, Invalid> {
         names: a.names,
         asked_at: optional_time_from_proto("asked_at", a.asked_at)?,
         time_zone: a.time_zone,
+        watched: a.watched.map(watched_from_proto).transpose()?,
+    })
+}
+
+fn watched_to_proto(w: &Watched) -> pb::Watched {
+    pb::Watched {
+        trigger: reminder_trigger_to_proto(w.trigger),
+        trace_id: w.trace_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+        tool: w.tool.clone(),
+        session: w.session.as_ref().map(ToString::to_string).unwrap_or_default(),
+    }
+}
+
+fn watched_from_proto(w: pb::Watched) -> Result<Watched, Invalid> {
+    Ok(Watched {
+        trigger: reminder_trigger_from_proto(w.trigger)?,
+        trace_id: (!w.trace_id.is_empty()).then(|| TraceId::new(w.trace_id)).transpose()?,
+        tool: w.tool,
+        session: (!w.session.is_empty()).then(|| SessionId::new(w.session)).transpose()?,
     })
 }
 

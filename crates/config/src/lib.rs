@@ -14,6 +14,7 @@ mod model;
 mod reranker;
 mod section;
 mod source;
+mod watch;
 
 pub use adapters::{AmqpBus, Bus, BusKind, Qdrant, Quantization, Store};
 pub use compaction::Compaction;
@@ -27,6 +28,7 @@ pub use model::{
 };
 pub use reranker::{HttpReranker, Reranker};
 pub use source::Sources;
+pub use watch::Watch;
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ use crate::{
     Recall, RecallCache, RecallWeights, Server, Sources, Telemetry, adapters, compaction, lifecycle, llm,
     reranker,
     section::{Findings, Section, closest},
+    watch,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -61,6 +62,7 @@ fn read(sources: &Sources) -> Result<(Config, Findings), Mistake> {
         compaction: compaction::compaction(root.section("compaction", f), f),
         lifecycle: lifecycle::lifecycle(root.section("lifecycle", f), f),
         recall: recall(root.section("recall", f), f),
+        watch: watch::watch(root.section("watch", f), f),
         log: log(root.section("log", f), f),
         telemetry: telemetry(root.section("telemetry", f), f),
     };

@@ -10,7 +10,7 @@ use hindsight_types::{Invalid, JudgeChoice, TenantId};
 use secrecy::SecretString;
 use serde::{Serialize, Serializer};
 
-use crate::{Bus, Compaction, Lifecycle, Llm, Reranker, Store};
+use crate::{Bus, Compaction, Lifecycle, Llm, Reranker, Store, Watch};
 
 const HIDDEN: &str = "(hidden)";
 
@@ -31,6 +31,7 @@ pub struct Config {
     pub compaction: Compaction,
     pub lifecycle: Lifecycle,
     pub recall: Recall,
+    pub watch: Watch,
     pub log: Log,
     pub telemetry: Telemetry,
 }

@@ -18,6 +18,7 @@ mod select;
 mod serving;
 mod settings;
 mod tokens;
+pub mod watch;
 
 #[cfg(test)]
 mod testkit;

@@ -9,7 +9,7 @@ use hindsight_types::{
     Environment, Memory, MemoryId, ReceiptId, ScoreFactors, Stage, Timestamp, Withheld, WithheldReason,
 };
 
-use crate::{Settings, block::Style, conflict::Words, factors::supported_at};
+use crate::{Settings, block::Style, conflict::Words, factors::supported_at, watch::Said};
 use selection::Selection;
 use sift::{lesson_stage, sift};
 
@@ -28,6 +28,8 @@ pub struct Request<'a> {
     pub receipt: ReceiptId,
     /// How the block is written.
     pub style: Style,
+    /// What was said on the stream that asks, and is not said again.
+    pub said: Option<&'a Said>,
 }
 
 /// A memory that is given.
@@ -79,7 +81,7 @@ impl Candidate {
 pub(crate) fn decide(mut candidates: Vec<Candidate>, request: &Request<'_>, settings: &Settings) -> Ranking {
     candidates.sort_by(best_first);
     let mut withheld = Vec::new();
-    let sifted = sift(candidates, request.now, settings, &mut withheld);
+    let sifted = sift(candidates, request, settings, &mut withheld);
     let unproven = |c: &Candidate| lesson_stage(&c.memory, settings) == Some(Stage::Candidate);
     let (unproven, proven): (Vec<_>, Vec<_>) = sifted.eligible.into_iter().partition(unproven);
     let mut selection = Selection::new(request, settings, sifted.replaced, withheld);

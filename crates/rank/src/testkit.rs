@@ -32,6 +32,7 @@ pub(crate) fn request<'a>(query: &'a str, environment: &'a Environment) -> Reque
         token_budget: 1500,
         receipt: ReceiptId(uuid::Uuid::from_u128(7)),
         style: Default::default(),
+        said: None,
     }
 }
 

@@ -159,6 +159,9 @@ metrics! {
     RecallCacheBytes = "hindsight_recall_cache_bytes", Gauge, [Cache], "Room that entries take.";
     RecallItems = "hindsight_recall_items_total", Counter, [Kind], "Memories that recalls brought.";
     RecallFeedback = "hindsight_recall_feedback_total", Counter, [Kind, Result], "Memories that were reported on after a recall brought them: used, helpful, harmful, ignored.";
+    WatchStreams = "hindsight_watch_streams", Gauge, [], "Streams of agents that the memory watches.";
+    WatchAnswers = "hindsight_watch_answers_total", Counter, [Kind, Result], "Events of streams, by what they triggered, and what was answered: said, or why not.";
+    WatchCheckDuration = "hindsight_watch_check_duration_seconds", Seconds, [Result], "Time to compare a call with known failures, by whether the memory spoke: said, silent.";
     ReceiptsExpired = "hindsight_receipts_expired_total", Counter, [], "Receipts deleted for their age, with what was reported of them.";
     GenAiDuration = "gen_ai_client_operation_duration_seconds", Seconds, [Result], "Time a call of a language model takes with its retries, by what came of it: ok, cached, budget, left_alone, timeout, another error.";
     GenAiTokens = "gen_ai_client_token_usage", Tokens, [TokenType], "Tokens of one call of a language model: input, output.";

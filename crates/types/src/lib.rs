@@ -24,6 +24,7 @@ mod scope;
 mod span;
 mod subject;
 mod trajectory;
+mod watch;
 
 pub mod limits;
 
@@ -66,6 +67,7 @@ pub use scope::{Scope, Viewer, Visibility};
 pub use subject::{MERGE_OPEN, MergeState, Moved, MovedRecord, SubjectMerge};
 pub use span::{SpanRole, SpanStep, TraceSpan, Voice};
 pub use trajectory::{ActionType, Decision, Environment, Step, StepStatus, Trajectory};
+pub use watch::{ReminderTrigger, Watched};
 
 /// Points in time, always UTC.
 pub type Timestamp = jiff::Timestamp;

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, Environment, MemoryId, MemoryKind, OutcomeStatus, Period, ReceiptId, Scope, TaskType, Timestamp,
-    TraceId,
+    TraceId, Watched,
 };
 
 /// What a similarity was made of: how far each of the signs that a memory is meant speaks for it, 0 to 1,
@@ -46,7 +46,8 @@ impl ScoreFactors {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmReport {
     pub kind: MemoryKind,
-    /// `dense`, `bm25`, `entities`, `period`; `fetch` for reading the shortlist, `rerank` for the reranker.
+    /// `dense`, `bm25`, `entities`, `period`; `signature` for the failure that was met, `calls` for failures of calls
+    /// like one that was to be made; `fetch` for reading the shortlist, `rerank` for the reranker.
     pub arm: String,
     pub candidates: u32,
     /// Empty when it answered; otherwise why it did not (`deadline`, `store unavailable`) or not in full
@@ -65,7 +66,7 @@ pub struct RecalledItem {
     pub supersedes: Vec<MemoryId>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum WithheldReason {
     BelowFloor,
     Budget,
@@ -78,6 +79,14 @@ pub enum WithheldReason {
     Control,
     /// By chance: a proven lesson, in the few recalls that do without it.
     HoldOut,
+    /// It was said on the same stream already.
+    SaidBefore,
+    /// All reminders of the stream were used up.
+    Reminders,
+    /// Something of the kind was said on the stream just before.
+    CoolDown,
+    /// A failure that was not seen often enough of late to warn of it.
+    TooRare,
 }
 
 impl WithheldReason {
@@ -118,6 +127,8 @@ pub struct Asked {
     pub period: Option<Period>,
     /// Names that the question holds, in the form in which they are compared.
     pub names: Vec<String>,
+    /// What made the memory speak up; `None` when it was asked by a call of its own.
+    pub watched: Option<Watched>,
 }
 
 /// How many memories got how far. What each arm proposed is in its report.

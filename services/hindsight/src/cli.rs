@@ -5,8 +5,8 @@ use secrecy::SecretString;
 
 use crate::commands::{
     archive, compact, config, demo, dlq, doctor, evaluate, explain, export, failures, feedback, forget,
-    import, import_memories, key, lessons, memories, recall, reembed, reevaluate, restore, retain, serve,
-    show, snapshot, stats, subjects,
+    import, import_memories, key, lessons, mcp, mcp_proxy, memories, recall, reembed, reevaluate, restore,
+    retain, serve, show, snapshot, stats, subjects, watch,
 };
 
 /// Experience memory for AI agents: judges what agents did and brings the right memories back.
@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Import(import::Args),
     /// Bring the memories that help with a task.
     Recall(recall::Args),
+    /// Speak up while a task runs: events as JSON lines in, reminders out. Usable as a hook of an agent.
+    Watch(Box<watch::Args>),
     /// Keep what a user said.
     Retain(retain::Args),
     /// Draw a run, step by step, with the verdict on each step.

@@ -29,6 +29,7 @@ pub(crate) mod stats;
 pub(crate) mod subjects;
 use hindsight_wiring::Failure;
 
+pub(crate) mod watch;
 use crate::{cli::Command, context::Context};
 
 /// Runs a command to its end; the exit code of success is its result.
@@ -41,6 +42,7 @@ pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
         Command::Recall(args) => context.block_on(recall::run(args, &context)),
         Command::Retain(args) => context.block_on(retain::run(args, &context)),
         Command::Show(args) => context.block_on(show::run(args, &context)),
+        Command::Watch(args) => context.block_on(watch::run(*args, &context)),
         Command::Evaluate(args) => context.block_on(evaluate::run(args, &context)),
         Command::Reevaluate(args) => context.block_on(reevaluate::run(args, &context)),
         Command::Reembed(args) => context.block_on(reembed::run(args, &context)),

@@ -147,10 +147,15 @@ pub(crate) fn feedback(value: i32) -> String {
         .map_or_else(|_| value.to_string(), |v| words(v.as_str_name(), "FEEDBACK_VERDICT_"))
 }
 
+pub(crate) fn reminder_trigger(value: i32) -> String {
+    words(pb::ReminderTrigger::try_from(value).unwrap_or_default().as_str_name(), "REMINDER_TRIGGER_")
+}
+
 pub(crate) fn withheld(value: i32) -> String {
     match pb::WithheldReason::try_from(value).unwrap_or_default() {
         pb::WithheldReason::Control => "by chance, on trial".to_owned(),
         pb::WithheldReason::HoldOut => "by chance, hold-out".to_owned(),
+        pb::WithheldReason::Reminders => "no reminders left".to_owned(),
         other => words(other.as_str_name(), "WITHHELD_REASON_"),
     }
 }

@@ -114,6 +114,17 @@ impl Ui {
         if self.json { self.value(&json::of_message(name, message)?) } else { self.print(&text(message)) }
     }
 
+    /// A message of the API as JSON on one line, without what holds its default.
+    pub(crate) fn line<M: Message>(self, name: &str, message: &M) -> Result<(), Failure> {
+        self.write(&escaped(&json::line(name, message)?))
+    }
+
+    /// A value on one line.
+    pub(crate) fn row<T: Serialize>(self, value: &T) -> Result<(), Failure> {
+        let text = serde_json::to_string(value).map_err(|e| Failure::new(code::INTERNAL, e))?;
+        self.write(&escaped(&text))
+    }
+
     pub(crate) fn value<T: Serialize>(self, value: &T) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(|e| Failure::new(code::INTERNAL, e))?;
         self.write(&escaped(&text))

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use hindsight_codec::{environment_from_proto, memory_kind_from_proto, optional_time_from_proto};
 use hindsight_proto::{
     common::v1 as common,
@@ -6,17 +8,18 @@ use hindsight_proto::{
 use hindsight_rank::{
     Query,
     block::{BlockFormat, Language, Style},
+    watch::Said,
 };
 use hindsight_types::{
-    AgentId, Environment, FieldError, Invalid, MemoryKind, Scope, TaskType, TenantId, Timestamp, UserId,
-    Viewer, Visibility, limits,
+    AgentId, Environment, FieldError, Invalid, MemoryId, MemoryKind, Scope, TaskType, TenantId, Timestamp,
+    UserId, Viewer, Visibility, Watched, limits,
 };
 use jiff::tz::TimeZone;
 
 const DEFAULT_LIMIT: usize = 3;
 const MAX_LIMIT: usize = 10;
-const DEFAULT_TOKENS: usize = 1_500;
-const MAX_TOKENS: usize = 8_000;
+pub(crate) const DEFAULT_TOKENS: usize = 1_500;
+pub(crate) const MAX_TOKENS: usize = 8_000;
 /// Most previous turns.
 const TURNS: usize = 20;
 
@@ -35,6 +38,20 @@ pub(crate) struct Ask {
     pub(crate) limit: usize,
     pub(crate) token_budget: usize,
     pub(crate) strict: bool,
+    pub(crate) watch: Watching,
+}
+
+/// What a stream adds to a recall that it makes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Watching {
+    /// The event. `None`: a recall of its own.
+    pub(crate) event: Option<Watched>,
+    /// What was said on it already.
+    pub(crate) said: Arc<Said>,
+    /// Instead of the floor of any recall.
+    pub(crate) floor: Option<f32>,
+    /// Failure patterns that are looked at in any case.
+    pub(crate) exact: Vec<MemoryId>,
 }
 
 impl Ask {
@@ -67,6 +84,7 @@ impl Ask {
             limit: limit.unwrap_or(DEFAULT_LIMIT),
             token_budget: tokens.unwrap_or(DEFAULT_TOKENS),
             strict: request.strict,
+            watch: Watching::default(),
         })
     }
 
@@ -92,7 +110,10 @@ pub(crate) fn note<T>(wrong: &mut Vec<FieldError>, result: Result<T, Invalid>) -
     result.map_err(|e| wrong.extend(e.fields)).ok()
 }
 
-fn optional<T>(value: String, new: impl Fn(String) -> Result<T, Invalid>) -> Result<Option<T>, Invalid> {
+pub(crate) fn optional<T>(
+    value: String,
+    new: impl Fn(String) -> Result<T, Invalid>,
+) -> Result<Option<T>, Invalid> {
     if value.is_empty() { Ok(None) } else { new(value).map(Some) }
 }
 
@@ -107,7 +128,7 @@ fn query(query: String) -> Result<String, Invalid> {
     Ok(query)
 }
 
-fn environment(environment: Option<common::Environment>) -> Result<Environment, Invalid> {
+pub(crate) fn environment(environment: Option<common::Environment>) -> Result<Environment, Invalid> {
     let environment = environment_from_proto(environment);
     let tags = environment.tags.len();
     if tags > limits::TAGS {
@@ -134,7 +155,7 @@ fn recent(turns: Vec<String>) -> Result<Vec<String>, Invalid> {
     Ok(turns)
 }
 
-fn time_zone(name: &str) -> Result<TimeZone, Invalid> {
+pub(crate) fn time_zone(name: &str) -> Result<TimeZone, Invalid> {
     if name.is_empty() {
         return Ok(TimeZone::UTC);
     }
@@ -144,7 +165,7 @@ fn time_zone(name: &str) -> Result<TimeZone, Invalid> {
     })
 }
 
-fn format(format: i32) -> Result<BlockFormat, Invalid> {
+pub(crate) fn format(format: i32) -> Result<BlockFormat, Invalid> {
     match PbFormat::try_from(format) {
         Ok(PbFormat::Unspecified | PbFormat::Markdown) => Ok(BlockFormat::Markdown),
         Ok(PbFormat::Json) => Ok(BlockFormat::Json),
@@ -152,7 +173,7 @@ fn format(format: i32) -> Result<BlockFormat, Invalid> {
     }
 }
 
-fn language(language: &str) -> Result<Option<Language>, Invalid> {
+pub(crate) fn language(language: &str) -> Result<Option<Language>, Invalid> {
     match language {
         "" => Ok(None),
         "en" => Ok(Some(Language::English)),
@@ -184,7 +205,7 @@ fn kinds(kinds: &[i32], has_user: bool) -> Result<Vec<MemoryKind>, Invalid> {
     Ok(asked)
 }
 
-fn amount(field: &str, value: u32, default: usize, most: usize) -> Result<usize, Invalid> {
+pub(crate) fn amount(field: &str, value: u32, default: usize, most: usize) -> Result<usize, Invalid> {
     match usize::try_from(value) {
         Ok(0) => Ok(default),
         Ok(n) if n <= most => Ok(n),

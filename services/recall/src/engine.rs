@@ -8,8 +8,11 @@ use std::{
 use hindsight_ports::{Bus, Clock, Embedder, MemoryStore, Reembed};
 use hindsight_rank::{DenseScale, Pool, Query, Ranked, Ranking, Request};
 use hindsight_telemetry::{Label, Metric};
-use hindsight_types::{Receipt, ReceiptId, TenantId, Timestamp};
-use tokio::time::{Instant, timeout_at};
+use hindsight_types::{Receipt, ReceiptId, Timestamp};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, timeout_at},
+};
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 use tracing::Instrument as _;
@@ -108,13 +111,18 @@ impl Engine {
         let plan = Plan::new(patience.unwrap_or(Duration::from_millis(self.settings.deadline_ms)));
         let now = self.clock.now();
         let query = ask.query(now);
-        let reach = Reach { kinds: &ask.kinds, candidates: self.settings.candidates, until: plan.searched };
+        let reach = Reach {
+            kinds: &ask.kinds,
+            candidates: self.settings.candidates,
+            until: plan.searched,
+            exact: &ask.watch.exact,
+        };
         let view = self.memories.view(&ask.viewer);
         let mut found = search(&view, &*self.embedder, &query, plan.embedding, reach).await;
         if let Some(why) = self.vectors.get().and_then(|v| v.known_vectors()?.trouble()) {
             found.lacks("dense", &why);
         }
-        let mut pool = self.pool(&ask.viewer.tenant, query.clone(), &mut found);
+        let mut pool = self.pool(&ask, query.clone(), &mut found);
         let shortlist = pool.shortlist();
         let fetched = fetch(&view, &shortlist, plan.fetched, &mut found).await;
         if ask.strict {
@@ -146,9 +154,11 @@ impl Engine {
     }
 
     /// Every proposal in one pool. They leave `found`.
-    fn pool(&self, tenant: &TenantId, query: Query, found: &mut Found) -> Pool {
+    fn pool(&self, ask: &Ask, query: Query, found: &mut Found) -> Pool {
         let dense = std::mem::take(&mut found.dense);
-        let mut pool = Pool::new(query, dense, self.dense, self.settings.rank(tenant));
+        let mut settings = self.settings.rank(&ask.viewer.tenant);
+        settings.floor = ask.watch.floor.unwrap_or(settings.floor);
+        let mut pool = Pool::new(query, dense, self.dense, settings);
         for proposal in found.proposals.drain(..) {
             pool.add(proposal.kind, &proposal.arm, proposal.candidates);
         }
@@ -157,7 +167,19 @@ impl Engine {
 
     /// Whether the receipt is durable in time. Later it may still become so; the recall does not wait.
     async fn keep(&self, receipt: Receipt, until: Instant) -> bool {
-        let (store, id) = (self.store.clone(), receipt.id);
+        let id = receipt.id;
+        match timeout_at(until, self.write(receipt)).await {
+            Ok(kept) => kept.unwrap_or(false),
+            Err(_) => {
+                tracing::warn!(receipt = %id, "the receipt is not stored yet at the deadline");
+                false
+            }
+        }
+    }
+
+    /// Stores a receipt in the background; says whether it is stored.
+    pub(crate) fn write(&self, receipt: Receipt) -> JoinHandle<bool> {
+        let store = self.store.clone();
         let write = async move {
             let result = store.put_receipt(&receipt).await;
             if let Err(error) = &result {
@@ -165,14 +187,7 @@ impl Engine {
             }
             result.is_ok()
         };
-        let writing = self.receipts.spawn(write.in_current_span());
-        match timeout_at(until, writing).await {
-            Ok(kept) => kept.unwrap_or(false),
-            Err(_) => {
-                tracing::warn!(receipt = %id, "the receipt is not stored yet at the deadline");
-                false
-            }
-        }
+        self.receipts.spawn(write.in_current_span())
     }
 }
 
@@ -185,10 +200,11 @@ pub(crate) fn request(ask: &Ask, receipt: ReceiptId, now: Timestamp) -> Request<
         token_budget: ask.token_budget,
         receipt,
         style: ask.style,
+        said: Some(&ask.watch.said),
     }
 }
 
-fn count(receipt: &Receipt) {
+pub(crate) fn count(receipt: &Receipt) {
     let result = if receipt.injected.is_empty() { "empty" } else { "hit" };
     let degraded = if receipt.degraded { "yes" } else { "no" };
     Metric::Recalls.add(1, &[(Label::Result, result), (Label::Degraded, degraded)]);

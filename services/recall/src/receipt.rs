@@ -76,13 +76,14 @@ fn asked(settings: &RecallSettings, story: Story<'_>) -> Asked {
         asked_at: ask.asked_at,
         time_zone: ask.time_zone.iana_name().unwrap_or_default().to_owned(),
         candidates: count(settings.candidates),
-        floor: settings.rank.floor,
+        floor: ask.watch.floor.unwrap_or(settings.rank.floor),
         period: query.period(),
         names: query.names().iter().take(NAMES).map(name).collect(),
+        watched: ask.watch.event.clone(),
     }
 }
 
-fn count(n: usize) -> u32 {
+pub(crate) fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
@@ -91,7 +92,7 @@ fn withheld(all: &[Withheld]) -> Vec<Withheld> {
     told.map(|(_, one)| one.clone()).collect()
 }
 
-fn by_reason(withheld: &[Withheld]) -> Vec<(WithheldReason, u32)> {
+pub(crate) fn by_reason(withheld: &[Withheld]) -> Vec<(WithheldReason, u32)> {
     let mut counts: Vec<(WithheldReason, u32)> = Vec::new();
     for one in withheld {
         match counts.iter_mut().find(|(reason, _)| *reason == one.reason) {

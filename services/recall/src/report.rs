@@ -54,13 +54,22 @@ impl Report {
             .map_err(|_| Invalid::new("outcome", format!("{} is not a value of this enum", request.outcome)));
         let outcome = note(&mut wrong, outcome).unwrap_or_default();
         let items = items(request.items, &mut wrong);
-        if request.note.len() > NOTE_BYTES {
-            let problem = format!("is longer than the {NOTE_BYTES} bytes accepted");
-            wrong.extend(Invalid::new("note", problem).fields);
-        }
+        note(&mut wrong, check_note(&request.note));
         Invalid::check(wrong)?;
         let receipt_id = receipt_id.ok_or_else(|| Invalid::new("receipt_id", "is required"))?;
         Ok(Self { receipt_id, trace_id, outcome, items, note: request.note })
+    }
+
+    /// The same of all that a receipt gave.
+    pub(crate) fn of_all(
+        receipt_id: ReceiptId,
+        memories: &[MemoryId],
+        verdict: FeedbackVerdict,
+        (trace_id, outcome): (Option<TraceId>, OutcomeStatus),
+        note: String,
+    ) -> Self {
+        let items = memories.iter().map(|id| (*id, verdict)).collect();
+        Self { receipt_id, trace_id, outcome, items, note }
     }
 
     /// Only what the receipt gave may be reported on.
@@ -117,6 +126,13 @@ impl Report {
         };
         self.items.iter().filter_map(line).collect()
     }
+}
+
+pub(crate) fn check_note(note: &str) -> Result<(), Invalid> {
+    if note.len() <= NOTE_BYTES {
+        return Ok(());
+    }
+    Err(Invalid::new("note", format!("is longer than the {NOTE_BYTES} bytes accepted")))
 }
 
 fn items(items: Vec<ReportedItem>, wrong: &mut Vec<FieldError>) -> Vec<(MemoryId, FeedbackVerdict)> {

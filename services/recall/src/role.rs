@@ -17,11 +17,13 @@ use crate::{
     engine::Engine,
     rerank::SecondLook,
     service::{Memories, Recalls},
+    watch::Streams,
 };
 
 /// The role `recall`: `RecallService` and `MemoryService`.
 pub struct Recall {
     engine: Arc<Engine>,
+    streams: Arc<Streams>,
     /// Tells of changes, when anything is kept.
     bus: Option<Arc<dyn Bus>>,
     care: Care,
@@ -41,12 +43,8 @@ impl Recall {
         embedder: Arc<dyn Embedder>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let memories = cache::Memories::stored(store.clone());
-        Self {
-            engine: Arc::new(Engine::new(settings, store, memories, embedder, clock)),
-            bus: None,
-            care: Care::default(),
-        }
+        let memories = cache::Memories::stored(store.clone(), clock.clone(), &settings.watch);
+        Self::over(Engine::new(settings, store, memories, embedder, clock), None)
     }
 
     /// Keeps what is asked for again and again, as true as `bus` tells of changes.
@@ -58,11 +56,17 @@ impl Recall {
         embedder: Arc<dyn Embedder>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let memories = cache::Memories::kept(caches, store.clone());
+        let memories = cache::Memories::kept(caches, store.clone(), clock.clone(), &settings.watch);
         let embedder = RememberingEmbedder::over(embedder, caches.embeddings_bytes);
         let engine =
             Engine { bus: Some(bus.clone()), ..Engine::new(settings, store, memories, embedder, clock) };
-        Self { engine: Arc::new(engine), bus: Some(bus), care: Care::default() }
+        Self::over(engine, Some(bus))
+    }
+
+    fn over(engine: Engine, bus: Option<Arc<dyn Bus>>) -> Self {
+        let engine = Arc::new(engine);
+        let streams = Arc::new(Streams::new(engine.clone()));
+        Self { engine, streams, bus, care: Care::default() }
     }
 
     /// Has the few memories that are left read once more by a model, as far as there is time. The first one given
@@ -104,7 +108,7 @@ impl Role for Recall {
     }
 
     fn register(&self, routes: &mut RoutesBuilder) {
-        let recalls = RecallServiceServer::new(Recalls(self.engine.clone()));
+        let recalls = RecallServiceServer::new(Recalls(self.engine.clone(), self.streams.clone()));
         let memories = MemoryServiceServer::new(Memories {
             store: self.engine.store.clone(),
             care: self.care.clone(),
@@ -127,6 +131,7 @@ impl Role for Recall {
             self.engine.memories.listen(&**bus, &stop).await;
         }
         stop.cancelled().await;
+        self.streams.close().await;
         self.engine.receipts.close();
         self.engine.receipts.wait().await;
         Ok(())
@@ -145,9 +150,10 @@ impl Role for Recall {
     }
 
     fn pending(&self) -> String {
-        match self.engine.receipts.len() {
-            0 => String::new(),
-            n => format!("{n} receipts"),
+        match (self.streams.len(), self.engine.receipts.len()) {
+            (0, 0) => String::new(),
+            (0, receipts) => format!("{receipts} receipts"),
+            (streams, receipts) => format!("{streams} streams, {receipts} receipts"),
         }
     }
 }

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use futures::future::{join, join_all};
+use futures::future::{join_all, join3};
 use hindsight_ports::{
     Arm, Candidate, CandidateId, EmbedError, Embedder, Fetched, Purpose, Search, StoreError,
     store::MOST_NAMES,
 };
 use hindsight_rank::Query;
-use hindsight_types::{ArmReport, MemoryKind};
+use hindsight_types::{ArmReport, MemoryId, MemoryKind};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::cache::View;
@@ -19,6 +19,9 @@ const DEADLINE: &str = "deadline";
 
 /// How the reading of the shortlist is called in the reports.
 const FETCH: &str = "fetch";
+
+/// How the look at known failures of the very same signature is called.
+const SIGNATURE: &str = "signature";
 
 /// What one arm brought for one kind.
 #[derive(Debug)]
@@ -46,6 +49,8 @@ pub(crate) struct Reach<'a> {
     /// Candidates per kind and arm.
     pub(crate) candidates: usize,
     pub(crate) until: Instant,
+    /// Failure patterns that are looked at whatever else is proposed.
+    pub(crate) exact: &'a [MemoryId],
 }
 
 /// Asks every arm about every kind. The arms that need no embedding do not wait for it; without it, or when it
@@ -69,14 +74,21 @@ pub(crate) async fn search(
         let asked = if is_zero(&arm) { Vec::new() } else { join_all(by_kind).await };
         (embedded, asked)
     };
-    let (others, (embedded, asked)) = join(others, dense).await;
+    let exact = async {
+        let words = rest.iter().find(|arm| matches!(arm, Arm::Bm25(_))).filter(|_| !reach.exact.is_empty());
+        match words {
+            Some(words) => Some(exactly(view, reach, words).await),
+            None => None,
+        }
+    };
+    let (others, (embedded, asked), exact) = join3(others, dense, exact).await;
 
     let mut found = Found::default();
     match embedded {
         Ok(vector) => found.dense = vector,
         Err(why) => found.reports.extend(reach.kinds.iter().map(|kind| report(*kind, "dense", 0, why))),
     }
-    for answer in asked.into_iter().chain(others) {
+    for answer in asked.into_iter().chain(others).chain(exact) {
         found.take(answer);
     }
     found
@@ -111,24 +123,36 @@ pub(crate) async fn fetch(
 struct Answer {
     kind: MemoryKind,
     arm: Arm,
+    /// As the receipt calls it.
+    name: &'static str,
     result: Result<Result<Vec<Candidate>, StoreError>, tokio::time::error::Elapsed>,
 }
 
 async fn one(view: &View<'_>, reach: Reach<'_>, kind: MemoryKind, arm: &Arm) -> Answer {
     let search = Search { kind, arm: arm.clone(), limit: reach.candidates, action_name: None, ids: None };
     let result = timeout_at(reach.until, view.search(&search)).await;
-    Answer { kind, arm: search.arm, result }
+    let name = arm.name();
+    Answer { kind, arm: search.arm, name, result }
+}
+
+/// The failure patterns that are known by their ids.
+async fn exactly(view: &View<'_>, reach: Reach<'_>, words: &Arm) -> Answer {
+    let kind = MemoryKind::FailurePattern;
+    let (arm, ids) = (words.clone(), Some(reach.exact.to_vec()));
+    let search = Search { kind, arm, limit: reach.exact.len(), action_name: None, ids };
+    let result = timeout_at(reach.until, view.search(&search)).await;
+    Answer { kind, arm: search.arm, name: SIGNATURE, result }
 }
 
 impl Found {
-    fn take(&mut self, Answer { kind, arm, result }: Answer) {
+    fn take(&mut self, Answer { kind, arm, name, result }: Answer) {
         match result {
             Ok(Ok(candidates)) => {
-                self.reports.push(report(kind, arm.name(), candidates.len(), ""));
+                self.reports.push(report(kind, name, candidates.len(), ""));
                 self.proposals.push(Proposal { kind, arm, candidates });
             }
-            Ok(Err(error)) => self.lose(kind, arm.name(), error),
-            Err(_) => self.reports.push(report(kind, arm.name(), 0, DEADLINE)),
+            Ok(Err(error)) => self.lose(kind, name, error),
+            Err(_) => self.reports.push(report(kind, name, 0, DEADLINE)),
         }
     }
 

@@ -4,6 +4,8 @@ use hindsight_rank::{Serving, Settings as RankSettings};
 use hindsight_types::TenantId;
 use serde::{Deserialize, Serialize};
 
+use crate::WatchSettings;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecallSettings {
@@ -15,11 +17,19 @@ pub struct RecallSettings {
     pub rank: RankSettings,
     /// How lessons are served in tenants that do not do as `rank` says.
     pub serving: BTreeMap<TenantId, Serving>,
+    /// When the memory speaks up by itself.
+    pub watch: WatchSettings,
 }
 
 impl Default for RecallSettings {
     fn default() -> Self {
-        Self { deadline_ms: 2_000, candidates: 50, rank: RankSettings::default(), serving: BTreeMap::new() }
+        Self {
+            deadline_ms: 2_000,
+            candidates: 50,
+            rank: RankSettings::default(),
+            serving: BTreeMap::new(),
+            watch: WatchSettings::default(),
+        }
     }
 }
 

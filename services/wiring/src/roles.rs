@@ -8,7 +8,9 @@ use hindsight_compactor::{CompactionParts, Compactor, CompactorSettings, RunSett
 use hindsight_config::Config;
 use hindsight_evaluator::{Compaction, Evaluator, EvaluatorSettings, JudgeSettings};
 use hindsight_ports::EmbedderId;
-use hindsight_recall::{CacheSettings, Care, DenseScale, Recall, RecallSettings, Weights};
+use hindsight_recall::{
+    CacheSettings, Care, DenseScale, Recall, RecallSettings, WatchPolicy, WatchSettings, Weights,
+};
 use hindsight_runtime::Role;
 
 use crate::{
@@ -116,6 +118,7 @@ pub fn compactor(config: &Config, parts: &Parts) -> Arc<dyn Role> {
 
 pub fn recall(config: &Config, parts: &Parts) -> Arc<dyn Role> {
     let mut settings = recall_settings(&config.recall, parts.embedder.id());
+    settings.watch = watch_settings(&config.watch);
     let hindsight_config::Lifecycle(policies) = &config.lifecycle;
     settings.rank.serving = policies.default.into();
     settings.serving =
@@ -169,6 +172,27 @@ fn recall_settings(recall: &hindsight_config::Recall, embedder: &EmbedderId) -> 
     settings
 }
 
+fn watch_settings(watch: &hindsight_config::Watch) -> WatchSettings {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    WatchSettings {
+        policy: WatchPolicy {
+            reminders: count(watch.reminders),
+            cool_down: watch.cool_down,
+            min_times: count(watch.min_times),
+            alike: watch.alike as f32,
+            reliability: watch.reliability as f32,
+            floor: watch.floor as f32,
+        },
+        deadline: watch.deadline,
+        streams_per_key: watch.streams_per_key,
+        events: watch.events as u64,
+        idle: watch.idle,
+        failures: watch.failures,
+        failures_bytes: watch.failures_mib << 20,
+        ..WatchSettings::default()
+    }
+}
+
 fn waiting(role: impl Role, need: Need, parts: &Parts) -> Arc<dyn Role> {
     Arc::new(Awaiting { role, need, preparation: parts.preparation.clone(), vectors: None })
 }
@@ -188,6 +212,7 @@ mod tests {
         let embedder = EmbedderId { model: "static-v1".to_owned(), dimension: 8 };
         let recall = hindsight_config::Recall::default();
         assert_eq!(recall_settings(&recall, &embedder), RecallSettings::default());
+        assert_eq!(watch_settings(&hindsight_config::Watch::default()), WatchSettings::default());
     }
 
     #[test]

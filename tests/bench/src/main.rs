@@ -21,6 +21,7 @@ mod submit;
 mod system;
 mod upkeep;
 mod world;
+mod watch;
 mod write;
 mod year;
 
@@ -60,6 +61,8 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     let cli = Cli::parse();
+    /// The check before a call on a stream, with many memories and with none.
+    Watch(watch::Args),
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut report = Report::default();
     match cli.command {
@@ -74,3 +77,4 @@ fn main() -> anyhow::Result<()> {
     }
     report.print(cli.json)
 }
+        Command::Watch(args) => runtime.block_on(watch::run(&args, &mut report))?,

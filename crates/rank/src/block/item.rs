@@ -46,6 +46,11 @@ impl<'a> Item<'a> {
         Self { memory, factors, replaced, request, language, why }
     }
 
+    /// For another reason than what it has in common with the question.
+    pub(crate) fn because(self, why: String) -> Self {
+        Self { why, ..self }
+    }
+
     /// Why the memory was chosen, in words.
     pub(crate) fn why(&self) -> String {
         self.why.clone()

@@ -3,7 +3,7 @@
 //! One versioned format in two renderings of the same content (`BLOCK.md` describes both). Recalled text is
 //! data: each piece is made harmless, stands on one line behind a label of ours, and cannot close the block.
 
-mod calls;
+pub(crate) mod calls;
 mod entry;
 mod escape;
 mod item;

@@ -264,6 +264,19 @@ impl Language {
         }
     }
 
+    /// Why a call is warned of.
+    pub(crate) fn about_to_repeat(self, times: u32, alike: f32) -> String {
+        match self {
+            Self::English => format!(
+                "the call you are about to make is like the one that failed ({alike:.2}); seen {times} times in the \
+                 last 30 days"
+            ),
+            Self::Chinese => {
+                format!("即将进行的调用与失败过的调用相似（{alike:.2}）；最近 30 天出现 {times} 次")
+            }
+        }
+    }
+
     pub(crate) fn shares(self, words: &[String]) -> String {
         let quoted = self.quoted(words);
         match self {

@@ -238,6 +238,7 @@ fn empty_reason(withheld: &[Withheld], settings: &Settings) -> String {
         (WithheldReason::Control, "on trial and kept back by chance".to_owned()),
         (WithheldReason::HoldOut, "kept back by chance, to see whether they still help".to_owned()),
         (WithheldReason::NearDuplicate, "saying the same as one that was kept back".to_owned()),
+        (WithheldReason::SaidBefore, "said on this stream already".to_owned()),
     ];
     let parts: Vec<String> = reasons
         .into_iter()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hindsight_types::{FactStatus, Memory, MemoryId, Stage, Timestamp, Withheld, WithheldReason};
 
 use super::{Candidate, best_first, withhold};
-use crate::{Settings, conflict::contradict, factors::supported_at};
+use crate::{Request, Settings, conflict::contradict, factors::supported_at};
 
 pub(super) type Replaced = BTreeMap<MemoryId, Vec<Candidate>>;
 
@@ -20,12 +20,16 @@ pub(super) struct Sifted {
 /// `candidates`: best first.
 pub(super) fn sift(
     candidates: Vec<Candidate>,
-    now: Timestamp,
+    request: &Request<'_>,
     settings: &Settings,
     withheld: &mut Vec<Withheld>,
 ) -> Sifted {
     let relevant = relevant_kinds(&candidates, settings);
-    let bar = |c: &Candidate| barred(c, now, settings).or_else(|| too_far(c, &relevant, settings));
+    let bar = |c: &Candidate| {
+        barred(c, request.now, settings)
+            .or_else(|| too_far(c, &relevant, settings))
+            .or_else(|| said(c, request))
+    };
     let bars: Vec<_> = candidates.iter().map(bar).collect();
     let newer = newest_statements(&candidates, &bars, settings);
     let (candidates, bars) = lifted(candidates, bars, &newer);
@@ -54,7 +58,9 @@ fn newest_statements(
     let valid: Vec<&Candidate> = candidates
         .iter()
         .zip(bars)
-        .filter(|(_, bar)| matches!(bar, None | Some(WithheldReason::BelowFloor)))
+        .filter(|(_, bar)| {
+            matches!(bar, None | Some(WithheldReason::BelowFloor | WithheldReason::SaidBefore))
+        })
         .map(|(candidate, _)| candidate)
         .collect();
     let mut newer = BTreeMap::new();
@@ -140,6 +146,10 @@ fn barred(candidate: &Candidate, now: Timestamp, settings: &Settings) -> Option<
         }
     }
     (lesson_stage(&candidate.memory, settings) == Some(Stage::Retired)).then_some(WithheldReason::Stage)
+}
+
+fn said(candidate: &Candidate, request: &Request<'_>) -> Option<WithheldReason> {
+    request.said?.by(&candidate.memory).map(|_| WithheldReason::SaidBefore)
 }
 
 /// As what a lesson is served.

@@ -307,6 +307,7 @@ pub(crate) fn ranked(query: &Query, brought: Vec<Brought>, fetched: Vec<Fetched>
         token_budget: limits.token_budget,
         receipt: ReceiptId(Uuid::from_u128(7)),
         style: limits.style,
+        said: None,
     };
     pool.rank(fetched, &request)
 }

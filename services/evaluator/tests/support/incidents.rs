@@ -114,6 +114,7 @@ pub(crate) async fn recall(house: &House, scope: &Scope, id: u128, asked: &str) 
             token_budget: 1_500,
             receipt,
             style: Default::default(),
+            said: None,
         },
     );
     let receipt = kept(scope, receipt, asked, now, ranking);

@@ -75,6 +75,14 @@ fn understood(asked: &RecallAsked) -> String {
         asked.token_budget,
         asked.floor
     );
+    if let Some(watched) = &asked.watched {
+        let tool =
+            if watched.tool.is_empty() { String::new() } else { format!(" {}", short(&watched.tool, WIDTH)) };
+        let run =
+            if watched.trace_id.is_empty() { String::new() } else { format!(" in {}", watched.trace_id) };
+        let _ =
+            writeln!(text, "          on a stream: {}{tool}{run}", names::reminder_trigger(watched.trigger));
+    }
     if let Some(period) = &asked.period {
         let day =
             |time| optional_time_from_proto("period", time).ok().flatten().map(date).unwrap_or_default();

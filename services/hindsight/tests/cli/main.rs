@@ -14,3 +14,5 @@ mod reembed;
 mod retain;
 mod support;
 mod transfer;
+mod watch;
+mod watching;

@@ -79,6 +79,20 @@ impl Freshness {
         Some(Stamp { epoch, tenant: self.tenant(tenant).count()?, user })
     }
 
+    /// As [`stamp`](Self::stamp), of what is in this very scope: what is written for the whole tenant leaves the copies
+    /// of a user as they are.
+    pub(super) fn stamp_of(&self, scope: &Scope) -> Option<Stamp> {
+        let epoch = self.epoch.load(SeqCst);
+        if epoch.is_multiple_of(2) {
+            return None;
+        }
+        let count = self.of(scope).count()?;
+        Some(match scope.user() {
+            Some(_) => Stamp { epoch, tenant: 0, user: count },
+            None => Stamp { epoch, tenant: count, user: 0 },
+        })
+    }
+
     /// Changes are heard from now on; what was changed before may have been missed.
     pub(super) fn joined(&self) {
         let _ = self.epoch.fetch_update(SeqCst, SeqCst, |epoch| Some(epoch + 1 + epoch % 2));

@@ -1,9 +1,10 @@
-//! What a recall need not ask for again: the vectors of questions, and the facts of users who are asked for
-//! again and again. Facts are dropped when they change, wherever that is: writers in this process say so
+//! What need not be asked for again: the vectors of questions, the facts of users who are asked for again and
+//! again, the failures that calls are compared with. Facts are dropped when they change, wherever that is: writers in this process say so
 //! before they return, others through the bus; and while the bus is not heard nothing is kept.
 
 mod embeddings;
 mod facts;
+mod failures;
 mod fresh;
 mod snapshot;
 
@@ -11,15 +12,19 @@ use std::{any::Any, sync::Arc, time::Duration};
 
 use hindsight_codec::{changes_from_proto, schema};
 use hindsight_ports::{
-    Arm, Bus, BusError, Candidate, CandidateId, Envelope, Fetched, Heard, MemoryStore, Search, StoreError,
+    Arm, Bus, BusError, Candidate, CandidateId, Clock, Envelope, Fetched, Heard, MemoryStore, Search,
+    StoreError,
 };
 use hindsight_proto::event::v1::MemoriesChanged;
 use hindsight_types::{MemoryChange, MemoryKind, Viewer};
 use prost::Message as _;
 use tokio_util::sync::CancellationToken;
 
+use crate::WatchSettings;
+
 pub(crate) use embeddings::RememberingEmbedder;
 use facts::Facts;
+pub(crate) use failures::Failures;
 use snapshot::Snapshot;
 
 /// Before listening again when the bus would not.
@@ -53,16 +58,28 @@ impl Default for CacheSettings {
 pub(crate) struct Memories {
     store: Arc<dyn MemoryStore>,
     facts: Option<Arc<Facts>>,
+    failures: Arc<Failures>,
 }
 
 impl Memories {
-    /// Nothing is kept.
-    pub(crate) fn stored(store: Arc<dyn MemoryStore>) -> Self {
-        Self { store, facts: None }
+    /// No facts are kept.
+    pub(crate) fn stored(store: Arc<dyn MemoryStore>, clock: Arc<dyn Clock>, watch: &WatchSettings) -> Self {
+        Self { failures: Failures::new(watch, store.clone(), clock), store, facts: None }
     }
 
-    pub(crate) fn kept(settings: &CacheSettings, store: Arc<dyn MemoryStore>) -> Self {
-        Self { facts: Facts::new(settings, store.clone()), store }
+    pub(crate) fn kept(
+        settings: &CacheSettings,
+        store: Arc<dyn MemoryStore>,
+        clock: Arc<dyn Clock>,
+        watch: &WatchSettings,
+    ) -> Self {
+        let facts = Facts::new(settings, store.clone());
+        Self { facts, failures: Failures::new(watch, store.clone(), clock), store }
+    }
+
+    /// Failures that calls are compared with.
+    pub(crate) fn failures(&self) -> &Arc<Failures> {
+        &self.failures
     }
 
     /// Where one recall searches.
@@ -74,39 +91,67 @@ impl Memories {
     /// Is to be called with what is about to change in this process; what it returns is to be dropped when it has.
     pub(crate) fn on_write(&self) -> impl Fn(&[MemoryChange]) -> Box<dyn Any + Send> + Send + Sync + use<> {
         let facts = self.facts.as_ref().map(Arc::downgrade).unwrap_or_default();
-        move |changes| Box::new(facts.upgrade().map(|facts| facts.writing(changes)))
+        let failures = Arc::downgrade(&self.failures);
+        move |changes| {
+            let facts = facts.upgrade().map(|facts| facts.writing(changes));
+            Box::new((facts, failures.upgrade().map(|failures| failures.writing(changes))))
+        }
     }
 
     /// Hears what changes elsewhere, until it is told to stop.
     pub(crate) async fn listen(&self, bus: &dyn Bus, stop: &CancellationToken) {
-        let Some(facts) = &self.facts else { return };
+        let kept = Kept { facts: self.facts.as_deref(), failures: &self.failures };
         let hearing = async {
             loop {
-                let Err(error) = hear(facts, bus).await;
-                facts.lost();
+                let Err(error) = hear(kept, bus).await;
+                kept.lost();
                 if matches!(error, BusError::Closed) {
                     return;
                 }
-                tracing::warn!(%error, "changes are not heard; no facts are kept meanwhile");
+                tracing::warn!(%error, "changes are not heard; nothing is relied on meanwhile");
                 tokio::time::sleep(PAUSE).await;
             }
         };
         stop.run_until_cancelled(hearing).await;
-        facts.lost();
+        kept.lost();
     }
 }
 
-async fn hear(facts: &Facts, bus: &dyn Bus) -> Result<std::convert::Infallible, BusError> {
+/// What is kept by hearsay.
+#[derive(Clone, Copy)]
+struct Kept<'a> {
+    facts: Option<&'a Facts>,
+    failures: &'a Failures,
+}
+
+impl Kept<'_> {
+    fn joined(self) {
+        self.facts.inspect(|facts| facts.joined());
+        self.failures.joined();
+    }
+
+    fn lost(self) {
+        self.facts.inspect(|facts| facts.lost());
+        self.failures.lost();
+    }
+
+    fn changed(self, changes: &[MemoryChange]) {
+        self.facts.inspect(|facts| facts.changed(changes));
+        self.failures.changed(changes);
+    }
+}
+
+async fn hear(kept: Kept<'_>, bus: &dyn Bus) -> Result<std::convert::Infallible, BusError> {
     let mut listener = bus.listen().await?;
     loop {
         match listener.next().await? {
-            Heard::Joined => facts.joined(),
-            Heard::Lost => facts.lost(),
+            Heard::Joined => kept.joined(),
+            Heard::Lost => kept.lost(),
             Heard::Message(message) => match changes(message) {
-                Ok(changes) => facts.changed(&changes),
+                Ok(changes) => kept.changed(&changes),
                 Err(why) => {
-                    tracing::warn!(why, "a change that cannot be read; all facts are read anew");
-                    facts.joined();
+                    tracing::warn!(why, "a change that cannot be read; all is read anew");
+                    kept.joined();
                 }
             },
         }

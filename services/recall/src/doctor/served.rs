@@ -116,10 +116,14 @@ impl Doctor {
 /// How far a memory got that was kept back: greater is further.
 fn order(withheld: &Withheld) -> (u8, f32) {
     let far = match withheld.reason {
-        WithheldReason::BelowFloor => 0,
+        WithheldReason::BelowFloor | WithheldReason::TooRare => 0,
         WithheldReason::Expired | WithheldReason::Stage => 1,
         WithheldReason::Superseded | WithheldReason::NearDuplicate => 2,
-        WithheldReason::Budget | WithheldReason::TokenBudget => 3,
+        WithheldReason::Budget
+        | WithheldReason::TokenBudget
+        | WithheldReason::SaidBefore
+        | WithheldReason::Reminders
+        | WithheldReason::CoolDown => 3,
         WithheldReason::Control | WithheldReason::HoldOut => 4,
     };
     (far, withheld.score)
@@ -169,6 +173,24 @@ fn kept_back(chain: &mut Chain, kept: &Kept) -> Followed {
             ("EXPIRED", "its time was over".to_owned(), "retain it with a later expires_at".to_owned())
         }
         WithheldReason::BelowFloor => ("BELOW_FLOOR", "it was below the floor".to_owned(), explain),
+        WithheldReason::SaidBefore => {
+            ("SAID_BEFORE", "it was said on the same stream already".to_owned(), String::new())
+        }
+        WithheldReason::Reminders => (
+            "REMINDERS",
+            "all reminders of the stream were used up".to_owned(),
+            "`watch.reminders` says how many there are".to_owned(),
+        ),
+        WithheldReason::CoolDown => (
+            "COOL_DOWN",
+            "the stream had just been told something of the kind".to_owned(),
+            "`watch.cool_down` says for how long it is quiet then".to_owned(),
+        ),
+        WithheldReason::TooRare => (
+            "TOO_RARE",
+            "it was not seen often enough of late to warn of it".to_owned(),
+            "`watch.min_times` says how often".to_owned(),
+        ),
     };
     chain.broken(Stage::Injected, reason, format!("found and not given: {why}"), remedy)
 }

@@ -101,6 +101,7 @@ impl Engine {
             token_budget: size(asked.token_budget),
             receipt: receipt.id,
             style: Style::default(),
+            said: None,
         }
     }
 }

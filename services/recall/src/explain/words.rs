@@ -119,6 +119,22 @@ fn withheld(
             "chance kept it back: a few recalls do without it, to see whether it still helps".to_owned(),
             "ask again: each recall draws anew; `lifecycle.hold_out` says how few".to_owned(),
         ),
+        WithheldReason::SaidBefore => (
+            "it was said on the same stream already".to_owned(),
+            "nothing is lost: it stands in an earlier reminder".to_owned(),
+        ),
+        WithheldReason::Reminders => (
+            "all reminders of the stream were used up".to_owned(),
+            "begin another stream, or raise `watch.reminders`".to_owned(),
+        ),
+        WithheldReason::CoolDown => (
+            "the stream had just been told something of the kind".to_owned(),
+            "ask again a little later, or lower `watch.cool_down`".to_owned(),
+        ),
+        WithheldReason::TooRare => (
+            "it was not seen often enough of late to warn of it".to_owned(),
+            "it is said when the call fails; `watch.min_times` says how often is often enough".to_owned(),
+        ),
     };
     (why, remedy)
 }

@@ -1,13 +1,14 @@
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
+use futures::Stream;
 use hindsight_api::{deadline, status};
-use hindsight_codec::{arm_to_proto, factors_to_proto, feedback_to_proto, memory_to_proto, receipt_to_proto};
+use hindsight_codec::{arm_to_proto, feedback_to_proto, receipt_to_proto};
 use hindsight_proto::recall::v1::{
-    ExplainRecallRequest, ExplainRecallResponse, RecallRequest, RecallResponse, RecalledMemory,
-    ReportOutcomeRequest, ReportOutcomeResponse, recall_service_server::RecallService,
+    ExplainRecallRequest, ExplainRecallResponse, RecallRequest, RecallResponse, ReportOutcomeRequest,
+    ReportOutcomeResponse, WatchRequest, WatchResponse, recall_service_server::RecallService,
 };
 use hindsight_types::{Invalid, MemoryId, ReceiptId};
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 
 use super::{explain::expected as expected_to_proto, invalid, reader, store, writer};
 use crate::{
@@ -15,12 +16,23 @@ use crate::{
     ask::{Ask, viewer},
     engine::{Answer, Engine},
     report::Report,
+    watch::{Streams, recalled},
 };
 
-pub(crate) struct Recalls(pub(crate) Arc<Engine>);
+pub(crate) struct Recalls(pub(crate) Arc<Engine>, pub(crate) Arc<Streams>);
 
 #[tonic::async_trait]
 impl RecallService for Recalls {
+    type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchResponse, Status>> + Send>>;
+
+    async fn watch(
+        &self,
+        request: Request<Streaming<WatchRequest>>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let caller = reader(&request)?;
+        Ok(Response::new(Box::pin(self.1.open(caller, request.into_inner())?)))
+    }
+
     async fn recall(&self, request: Request<RecallRequest>) -> Result<Response<RecallResponse>, Status> {
         let caller = reader(&request)?;
         let patience = deadline(&request);
@@ -75,15 +87,7 @@ fn response(answer: Answer) -> RecallResponse {
     RecallResponse {
         receipt_id: receipt.id.to_string(),
         block: answer.block,
-        items: answer
-            .items
-            .into_iter()
-            .map(|item| RecalledMemory {
-                memory: Some(memory_to_proto(&item.memory)),
-                factors: Some(factors_to_proto(&item.factors)),
-                why: item.why,
-            })
-            .collect(),
+        items: answer.items.into_iter().map(recalled).collect(),
         empty_reason: receipt.empty_reason,
         degraded: answer.degraded,
         arms: receipt.arms.iter().map(arm_to_proto).collect(),

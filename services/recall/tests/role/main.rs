@@ -17,3 +17,4 @@ mod recall;
 mod report;
 mod rerank;
 mod transfer;
+mod watch;

@@ -142,6 +142,7 @@ impl Asked {
             token_budget: usize::MAX,
             receipt: ReceiptId(uuid::Uuid::nil()),
             style: Style::default(),
+            said: None,
         };
         let Ranking { items, .. } = pool.rank(fetched, &request);
         let similarity = items.iter().map(|i| i.factors.similarity).fold(0.0, f32::max);

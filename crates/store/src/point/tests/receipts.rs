@@ -87,6 +87,7 @@ fn receipt() -> Receipt {
             floor: 0.25,
             period: Some(Period { from: time(0), until: time(60) }),
             names: vec!["anna".to_owned()],
+            watched: None,
         }),
         funnel: Some(Funnel {
             distinct: 9,

@@ -1,0 +1,96 @@
+//! Which calls are like one that failed.
+
+use hindsight_rank::watch::{Patterns, times};
+use hindsight_types::Frequency;
+use rstest::rstest;
+
+use crate::world::{at, days_ago, known, pattern, signs};
+
+const NO_SPACE: &str = "write failed: no space left on device";
+
+#[rstest]
+#[case::the_same(
+    r#"{"command": "npm install -g typescript"}"#,
+    r#"{"command": "npm install -g typescript"}"#,
+    "EACCES",
+    true
+)]
+#[case::another_package(
+    r#"{"command": "npm install -g typescript"}"#,
+    r#"{"command": "npm install -g eslint"}"#,
+    "EACCES",
+    true
+)]
+#[case::another_command(
+    r#"{"command": "npm install -g typescript"}"#,
+    r#"{"command": "git status"}"#,
+    "EACCES",
+    false
+)]
+#[case::what_the_error_names_is_not_there(
+    r#"{"command": "docker restart api"}"#,
+    r#"{"command": "docker restart web"}"#,
+    "No such container: api",
+    false
+)]
+#[case::and_is(
+    r#"{"command": "docker restart api"}"#,
+    r#"{"command": "docker restart -t 5 api"}"#,
+    "No such container: api",
+    true
+)]
+#[case::mostly_the_same_fields(
+    r#"{"service": "cart", "env": "staging", "version": "1.4"}"#,
+    r#"{"service": "pay", "env": "staging", "version": "1.4"}"#,
+    "quota exceeded",
+    true
+)]
+#[case::other_values(
+    r#"{"query": "select name from users"}"#,
+    r#"{"query": "delete from orders where id = 4"}"#,
+    "timeout",
+    false
+)]
+#[case::no_arguments("{}", "{}", "unavailable", true)]
+#[case::nothing_against_something("{}", r#"{"all": true}"#, "unavailable", false)]
+#[case::chinese(
+    r#"{"服务": "订单", "操作": "重启"}"#,
+    r#"{"服务": "订单", "操作": "重启", "超时": 5}"#,
+    "权限不足",
+    true
+)]
+#[case::cut_off(
+    r#"{"command": "rsync -a /data/photos backup:/photos --delete --exc…"#,
+    r#"{"command": "rsync -a /data/photos backup:/photos --delete --exclude tmp"}"#,
+    NO_SPACE,
+    true
+)]
+fn calls_are_alike(#[case] failed: &str, #[case] call: &str, #[case] error: &str, #[case] alike: bool) {
+    let patterns = Patterns::new([known(pattern(None, "tool", failed, error, 3))]);
+    let found = patterns.like(&signs("tool", call), 0.5);
+    assert_eq!(!found.is_empty(), alike, "{found:?}");
+    assert!(patterns.like(&signs("another", call), 0.0).is_empty());
+}
+
+#[test]
+fn the_most_like_comes_first_and_few_come() {
+    let detail = |n: usize| format!("{{\"command\": \"deploy api to zone {}\"}}", "x ".repeat(n));
+    let all = (0..20).map(|n| known(pattern(None, "sh", &detail(n), &format!("error {n}"), 3)));
+    let patterns = Patterns::new(all);
+    let found = patterns.like(&signs("sh", &detail(0)), 0.1);
+    assert_eq!(found.len(), 8);
+    assert!(found.windows(2).all(|pair| pair[0].alike >= pair[1].alike));
+}
+
+#[test]
+fn what_is_of_late_is_counted() {
+    let now = at(0);
+    let mut p = pattern(None, "t", "{}", "e", 5);
+    assert_eq!(times(&p, now), 5, "the first was of late");
+    p.first_seen = days_ago(90);
+    assert_eq!(times(&p, now), 1, "not counted yet: it is known to be seen once");
+    p.frequency = Some(Frequency { counted_at: days_ago(1), week: 1, month: 4 });
+    assert_eq!(times(&p, now), 4);
+    p.last_seen = days_ago(31);
+    assert_eq!(times(&p, now), 0);
+}
