@@ -34,7 +34,7 @@ impl Segment {
     }
 
     /// Reads a file that a former process wrote, up to the first record that is not whole: a process that was
-    /// killed leaves a torn tail. Returns the bytes behind that, too.
+    /// killed leaves a torn tail. Cuts off what is behind that, and returns how many bytes it was.
     pub(super) fn recover(path: PathBuf, first: u64) -> io::Result<(Self, u64)> {
         let size = path.metadata()?.len();
         let mut segment = Self { path, first, records: 0, bytes: 0 };
@@ -44,6 +44,9 @@ impl Segment {
             segment.bytes += HEADER + payload.len() as u64;
         }
         let torn = size - segment.bytes;
+        if torn > 0 {
+            OpenOptions::new().write(true).open(&segment.path)?.set_len(segment.bytes)?;
+        }
         Ok((segment, torn))
     }
 

@@ -2,6 +2,7 @@ use std::{fs, path::Path};
 
 use hindsight_proto::common::v1::{ActionType, Decision, Outcome, OutcomeEvidence, Step};
 use hindsight_types::limits;
+use proptest::prelude::*;
 
 use super::{
     fit,
@@ -161,4 +162,67 @@ fn acknowledgements_name_positions() {
         "a server cannot acknowledge what was not sent"
     );
     assert!(in_flight.is_empty());
+}
+
+/// What happens to a spool.
+#[derive(Debug, Clone)]
+enum Happening {
+    Append(Vec<u8>),
+    /// Of what is not acknowledged, this part.
+    Acknowledge(f64),
+    /// The process dies, in the middle of writing so many bytes more.
+    Die(u8),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        6 => prop::collection::vec(any::<u8>(), 0..80).prop_map(Happening::Append),
+        3 => (0.0..=1.0).prop_map(Happening::Acknowledge),
+        1 => (0..40_u8).prop_map(Happening::Die),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_spool_holds_all_that_is_not_acknowledged_in_order(happenings in prop::collection::vec(happening(), 1..40)) {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut spool, _) = open(folder.path());
+        let (mut written, mut acknowledged, mut held) = (Vec::<(u64, Vec<u8>)>::new(), 0, 0);
+        for happening in happenings {
+            match happening {
+                Happening::Append(payload) => {
+                    held += HEADER + payload.len() as u64;
+                    written.push((spool.append(&payload).unwrap(), payload));
+                }
+                Happening::Acknowledge(part) => {
+                    let open = written.iter().filter(|(n, _)| *n > acknowledged).count();
+                    let count = (open as f64 * part) as usize;
+                    let last = written.len() - open + count;
+                    acknowledged = last.checked_sub(1).map_or(acknowledged, |i| written[i].0.max(acknowledged));
+                    held -= spool.acknowledge(acknowledged).unwrap();
+                }
+                Happening::Die(torn) => {
+                    drop(spool);
+                    if let Some(last) = files(folder.path()).last() {
+                        let mut bytes = fs::read(last).unwrap();
+                        bytes.extend(std::iter::repeat_n(0xff, torn.into()));
+                        fs::write(last, bytes).unwrap();
+                    }
+                    let (again, found) = open(folder.path());
+                    prop_assert_eq!(found.bytes, held);
+                    spool = again;
+                    if found.records == 0 {
+                        // Positions may begin anew once nothing is left.
+                        (written, acknowledged) = (Vec::new(), 0);
+                    }
+                }
+            }
+            let expected: Vec<_> = written.iter().filter(|(n, _)| *n > acknowledged).cloned().collect();
+            prop_assert_eq!(all(&mut spool, acknowledged), expected);
+            let on_disk: u64 = files(folder.path()).iter().map(|f| f.metadata().unwrap().len()).sum();
+            prop_assert_eq!(on_disk, held);
+        }
+    }
 }
