@@ -17,6 +17,10 @@ impl StopSignal {
         self.graceful.cancel();
     }
 
+    pub fn is_requested(&self) -> bool {
+        self.graceful.is_cancelled()
+    }
+
     /// Waits until a stop is requested.
     pub async fn requested(&self) {
         self.graceful.cancelled().await;

@@ -1,10 +1,12 @@
-//! Reads files, submits their runs, waits until they are judged, and reports what became of each.
+//! Reads files, submits their runs, waits until they are judged, and reports what became of each; or follows files
+//! that grow.
 
 mod files;
 mod progress;
 mod report;
 mod submit;
 mod verdict;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -27,12 +29,14 @@ pub(crate) struct Args {
     /// Do not wait until the runs are judged.
     #[arg(long)]
     no_wait: bool,
+    #[command(flatten)]
+    watch: watch::Args,
 }
 
 /// Which runs, and what is known of them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Source {
-    /// Files to read, or folders whose .json, .jsonl and .traj files are read.
+    /// Files to read, or folders whose .json, .jsonl and .traj files are read; all of them when --format is given.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Read all files as this format instead of recognising it from their content.
@@ -68,7 +72,7 @@ impl Source {
     /// What is in the files, in order.
     pub(crate) fn read(&self) -> Result<impl Stream<Item = Read> + Unpin + use<>, Failure> {
         let options = self.options().map_err(|e| Failure::new(code::USAGE, e))?;
-        let files = files::expand(&self.files)?;
+        let files = files::expand(&self.files, self.format.is_some())?;
         // Reading alone is quick; what it is for shows its own progress.
         let progress = Progress::new(Ui { json: true }, 0);
         Ok(files::read_all(files, options, progress))
@@ -89,7 +93,10 @@ impl Source {
 
 pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     let options = args.source.options().map_err(|e| Failure::new(code::USAGE, e))?;
-    let files = files::expand(&args.source.files)?;
+    if args.watch.watch.is_some() {
+        return watch::run(args.watch, options, context).await;
+    }
+    let files = files::expand(&args.source.files, args.source.format.is_some())?;
     let (ui, wait) = (context.ui, !args.no_wait);
     let report = context.with_client(|client| import(client, files, options, wait, ui)).await?;
     if ui.json {

@@ -63,7 +63,12 @@ impl Home {
 
     /// Serves the data directory until dropped.
     pub(crate) fn serve(&self, args: &[&str]) -> Server {
-        let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
+        self.serve_at("127.0.0.1:0", args)
+    }
+
+    /// As [`Home::serve`], at an address of its own.
+    pub(crate) fn serve_at(&self, listen: &str, args: &[&str]) -> Server {
+        let args = [&["serve", "--listen", listen], args].concat();
         let child = self.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let mut server = Server { child, data: self.data() };
         let pid = u64::from(server.child.id());

@@ -34,14 +34,14 @@ pub(crate) enum Read {
     End(u64),
 }
 
-/// Files as they are, folders as the files in them.
-pub(super) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+/// Files as they are, folders as the files in them: those of known kinds, or any.
+pub(super) fn expand(paths: &[PathBuf], any: bool) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         let failed = |e: std::io::Error| Failure::new(code::NO_INPUT, format!("{}: {e}", path.display()));
         if fs::metadata(path).map_err(failed)?.is_dir() {
             let before = files.len();
-            walk(path, &mut files).map_err(failed)?;
+            walk(path, any, &mut files).map_err(failed)?;
             files[before..].sort();
         } else {
             files.push(path.clone());
@@ -54,18 +54,25 @@ pub(super) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+/// Hidden files are left out.
+pub(super) fn walk(folder: &Path, any: bool, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let path = entry.path();
         // Links are not followed: they could lead in circles.
         if entry.file_type()?.is_dir() {
-            walk(&path, files)?;
-        } else if path.extension().and_then(|e| e.to_str()).is_some_and(|e| EXTENSIONS.contains(&e)) {
+            walk(&path, any, files)?;
+        } else if is_wanted(&path, any) {
             files.push(path);
         }
     }
     Ok(())
+}
+
+fn is_wanted(path: &Path, any: bool) -> bool {
+    let known = || path.extension().and_then(|e| e.to_str()).is_some_and(|e| EXTENSIONS.contains(&e));
+    let hidden = path.file_name().is_none_or(|n| n.as_encoded_bytes().starts_with(b"."));
+    !hidden && (any || known())
 }
 
 pub(super) fn total_bytes(files: &[PathBuf]) -> u64 {
