@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
-    watch: watch::Args,
+    watch: watch::Watching,
 }
 
 /// Which runs, and what is known of them.

@@ -35,7 +35,7 @@ use crate::context::Context;
 const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct Watching {
     /// Follow the files of this folder as they grow, until Ctrl-C, instead of reading files once.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "no_wait"])]
     pub watch: Option<PathBuf>,
@@ -53,7 +53,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(parsed).map_err(|_| "must not be negative".to_owned())
 }
 
-pub(super) async fn run(args: Args, options: Options, context: &Context) -> Result<u8, Failure> {
+pub(super) async fn run(args: Watching, options: Options, context: &Context) -> Result<u8, Failure> {
     let folder = args.watch.unwrap_or_default();
     let found = std::fs::canonicalize(&folder);
     let folder = found.map_err(|e| Failure::new(code::NO_INPUT, format!("{}: {e}", folder.display())))?;
