@@ -21,7 +21,7 @@ from typing import Any, List
 
 from hindsight_client import Client
 from roads_task import CALLS, CONCLUSION, ERROR, GOAL, answer
-from support import LIMIT, until
+from support import LIMIT, until, warned_of
 
 BIN = os.environ["HINDSIGHT_BIN"]
 HERE = Path(__file__).parent
@@ -103,8 +103,12 @@ class Road:
         check.assertEqual(left, [(tool, failed) for tool, _, _, failed in CALLS])
         for step, (_, arguments, output, _) in zip(calls, CALLS):
             check.assertEqual(json.loads(step.action_detail), arguments)
-            check.assertIn(output, step.observation)
+            # What is seen again is kept once.
+            if not step.observation.startswith("same as step"):
+                check.assertIn(output, step.observation)
+        check.assertIn(ERROR, calls[0].observation)
 
+        warned_of(self.client, *CALLS[0][:2])
         second = self.act()
         check.assertIn("billing-api", second.experience, "the experience of the first run")
         warned = [warning for warning in second.warnings if ERROR in warning]
@@ -178,8 +182,9 @@ class McpProxy(Road, unittest.TestCase):
         memory = StdioServerParameters(command=BIN, args=["mcp", "--server", self.server.url])
         seen = Seen()
         async with Mcp(memory) as client:
-            recalled = await client.call_tool("recall_experience", {"query": GOAL})
+            recalled = await client.call_tool("recall_experience", {"task": GOAL})
             text = "\n".join(part.text for part in recalled.content if part.type == "text")
+            assert not recalled.is_error, text
             seen.experience = text if "<hindsight-memory" in text else ""
         async with Mcp(proxy) as client:
             for tool, arguments, output, failed in CALLS:

@@ -52,6 +52,16 @@ def trajectory(client: Client, trace_id: str, **about: Any) -> Any:
     return until(f"the run {trace_id} is judged", look)
 
 
+def warned_of(client: Client, tool: str, arguments: Any, **about: Any) -> Any:
+    """The reminder, once the server has heard of the failure: what is compared with calls may be some seconds old."""
+
+    def ask() -> Any:
+        with client.watch(timeout=LIMIT, **about) as watch:
+            return watch.before_call(tool, arguments)
+
+    return until(f"{tool} is warned of", ask)
+
+
 def serve(
     service: str, name: str, work: Callable[[Any, Any], Any], port: int = 0, credentials: Any = None
 ) -> "Tuple[grpc.Server, int]":

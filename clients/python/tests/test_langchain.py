@@ -17,7 +17,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
-from support import LIMIT, trajectory, unique
+from support import LIMIT, trajectory, unique, warned_of
 
 OK, ERROR = 1, 2
 FAILURE, UNKNOWN = 3, 4
@@ -175,6 +175,7 @@ class LangChain(unittest.TestCase):
                 act = (lambda *args: asyncio.run(agent.ainvoke(*args))) if asynchronous else agent.invoke
                 self.run_agent(act, goal)
                 self.assertTrue(all("<hindsight-memory" not in result for result in self.results()))
+                warned_of(self.client, *FAILS, user=self.user)
                 _, second = self.run_agent(act, goal)
                 first, *others = self.results()
                 self.assertIn("<hindsight-memory", first)
