@@ -1,6 +1,7 @@
 //! Whether a call is like one that is known to fail.
 
 use std::{
+    cmp::Ordering,
     collections::{BTreeSet, HashMap},
     sync::Arc,
 };
@@ -89,15 +90,12 @@ impl Known {
 
 /// How many numbers two sorted lists have in common.
 fn common(a: &[u32], b: &[u32]) -> usize {
-    let (mut a, mut b, mut count) = (a.iter().peekable(), b.iter().peekable(), 0);
-    while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
-        match x.cmp(y) {
-            std::cmp::Ordering::Less => drop(a.next()),
-            std::cmp::Ordering::Greater => drop(b.next()),
-            std::cmp::Ordering::Equal => {
-                count += 1;
-                (a.next(), b.next());
-            }
+    let (mut at, mut other, mut count) = (0, 0, 0);
+    while at < a.len() && other < b.len() {
+        match a[at].cmp(&b[other]) {
+            Ordering::Less => at += 1,
+            Ordering::Greater => other += 1,
+            Ordering::Equal => (at, other, count) = (at + 1, other + 1, count + 1),
         }
     }
     count

@@ -158,7 +158,7 @@ impl Failures {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .retain(|scope| !wanted.contains(scope));
-            tokio::time::sleep(begun.elapsed() * REST).await;
+            tokio::time::sleep((begun.elapsed() * REST).max(this.pause)).await;
         });
     }
 
@@ -295,3 +295,6 @@ impl Weighter<Scope, Entry> for Bytes {
         entry.bytes
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use hindsight_ports::{
-    CandidateId, Encoded, SparseVector,
+    CandidateId, Encoded, SparseVector, SystemClock,
     testkit::faulty_store::{Calls, Fault, FaultyStore, StoreCall, When},
 };
 use hindsight_store::{Store, StoreOptions};
@@ -40,7 +40,8 @@ impl World {
         let embedder = hindsight_ports::EmbedderId { model: "test".to_owned(), dimension: DIMENSION };
         store.prepare(&embedder).await.unwrap();
         let store = Arc::new(FaultyStore::new(Arc::new(store), 1));
-        let memories = Memories::kept(settings, store.clone());
+        let watch = WatchSettings::default();
+        let memories = Memories::kept(settings, store.clone(), Arc::new(SystemClock), &watch);
         memories.facts.as_ref().unwrap().joined();
         Self { store, memories, _dir: dir }
     }
