@@ -5,7 +5,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use hindsight_types::{Evidence, EvidenceId, EvidencePolicy, Lesson, Review, ReviewId, Stage};
+use hindsight_types::{Evidence, EvidenceId, EvidencePolicy, Lesson, Review, ReviewId, Stage, teacher};
 
 use crate::uplift::{Arm, Uplift};
 use machine::Machine;
@@ -14,9 +14,9 @@ use machine::Machine;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
     pub stage: Stage,
-    /// Runs that confirmed it.
+    /// Runs that confirmed it, other than the one that taught it.
     pub supported: u32,
-    /// Runs that contradicted it.
+    /// Runs that contradicted it, other than the one that taught it.
     pub refuted: u32,
     /// Runs that were given the advice, since it was last approved.
     pub injected: Arm,
@@ -52,15 +52,16 @@ pub fn standing(lines: &[Evidence], reviews: &[Review], policy: &EvidencePolicy)
     machine.standing()
 }
 
-/// The same of a lesson: what the only run that taught it says of it confirms nothing.
+/// The same of a lesson: what the run that taught it says of it confirms nothing.
 pub fn of_lesson(
     lesson: &Lesson,
     lines: &[Evidence],
     reviews: &[Review],
     policy: &EvidencePolicy,
 ) -> Standing {
-    let own = |line: &&Evidence| matches!(lesson.sources.as_slice(), [only] if *only == line.trace_id);
-    let independent: Vec<Evidence> = lines.iter().filter(|line| !own(line)).cloned().collect();
+    let teacher = teacher(&lesson.sources, lines);
+    let others = lines.iter().filter(|line| teacher != Some(&line.trace_id));
+    let independent: Vec<Evidence> = others.cloned().collect();
     standing(&independent, reviews, policy)
 }
 

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use hindsight_ports::{Encoded, Encoding, StoreError};
-use hindsight_types::{Evidence, Frequency, Memory, MemoryId, Scope, Stage, TenantId, Timestamp, Verdict};
+use hindsight_types::{
+    Evidence, Frequency, Lesson, Memory, MemoryId, Scope, Stage, TenantId, Timestamp, Verdict, teacher,
+};
 use qdrant_client::qdrant::{Condition, PointStruct, RetrievedPoint};
 use uuid::Uuid;
 
@@ -147,6 +149,11 @@ async fn count(backend: &ScopedBackend, memory: &mut Memory) -> Result<(), Store
     match memory {
         Memory::Lesson(lesson) => {
             (lesson.supported, lesson.refuted) = (counted.supported, counted.refuted);
+            match own_verdict(backend, lesson).await? {
+                Some(Verdict::Supported) => lesson.supported = lesson.supported.saturating_sub(1),
+                Some(Verdict::Refuted) => lesson.refuted = lesson.refuted.saturating_sub(1),
+                Some(Verdict::Ignored) | None => {}
+            }
             if let Some(at) = counted.last_supported_at {
                 lesson.last_supported_at = lesson.last_supported_at.max(at);
             }
@@ -158,6 +165,22 @@ async fn count(backend: &ScopedBackend, memory: &mut Memory) -> Result<(), Store
         Memory::Fact(_) | Memory::Step(_) => {}
     }
     Ok(())
+}
+
+/// What the run that taught a lesson says of it, which does not count.
+async fn own_verdict(backend: &ScopedBackend, lesson: &Lesson) -> Result<Option<Verdict>, StoreError> {
+    let sources: Vec<String> = lesson.sources.iter().map(ToString::to_string).collect();
+    let (count, of_memory) = (sources.len(), Condition::matches(field::MEMORY_ID, lesson.id.to_string()));
+    let own = ScopedFilter::upkeep(&lesson.scope).and(of_memory);
+    let own = own.and(Condition::matches(field::TRACE_ID, sources));
+    // Most often one of them says nothing.
+    if count == 0 || backend.count(Collection::Evidence, own.clone()).await? < count as u64 {
+        return Ok(None);
+    }
+    let found = backend.scroll(Collection::Evidence, own, Walk::ById(None), 2 * count, Show::Record).await?;
+    let lines: Vec<Evidence> = found.points.iter().map(point::decode).collect::<Result<_, _>>()?;
+    let teacher = teacher(&lesson.sources, &lines);
+    Ok(lines.iter().find(|line| Some(&line.trace_id) == teacher).map(|line| line.verdict))
 }
 
 struct Counted {

@@ -80,6 +80,21 @@ impl Evidence {
     }
 }
 
+/// The run that taught a lesson, if it also speaks of it: what it says confirms nothing. That is the earliest of the
+/// lesson's sources. As long as one of them says nothing it is that one, which judged before the lesson was known, and
+/// there is nobody to leave out; when all of them speak, as with a lesson that was condensed from its runs or whose
+/// first source was forgotten, it is the one whose line is the earliest.
+pub fn teacher<'a>(sources: &[TraceId], lines: &'a [Evidence]) -> Option<&'a TraceId> {
+    let mut spoke: BTreeMap<&TraceId, Timestamp> = BTreeMap::new();
+    for line in lines.iter().filter(|line| sources.contains(&line.trace_id)) {
+        let at = spoke.entry(&line.trace_id).or_insert(line.at);
+        *at = line.at.max(*at);
+    }
+    let silent = sources.iter().any(|source| !spoke.contains_key(source));
+    let earliest = spoke.into_iter().min_by_key(|(run, at)| (*at, *run));
+    earliest.filter(|_| !silent).map(|(run, _)| run)
+}
+
 fn narrower<'a>(a: &'a Scope, b: &'a Scope) -> &'a Scope {
     let breadth = |s: &Scope| match s.visibility {
         Visibility::User(_) => 0,

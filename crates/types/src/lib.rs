@@ -39,7 +39,7 @@ pub use evaluation::{
 pub use event::{Event, EventBody, OpenTask, TaskCompleted, TaskStarted};
 pub use evidence::{
     Evidence, EvidenceOrigin, EvidencePolicies, EvidencePolicy, Exposure, Gate, Review, ReviewDecision,
-    Verdict,
+    Verdict, teacher,
 };
 pub use fact::{Attachment, Fact, FactStatus, FactType};
 pub use forgetting::{

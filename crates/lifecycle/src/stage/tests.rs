@@ -238,6 +238,28 @@ fn a_lesson_does_not_confirm_itself() {
     assert_eq!(at(&["a"], &["a"]), Stage::Candidate);
     assert_eq!(at(&["a"], &["b"]), Stage::Canary);
     assert_eq!(at(&["a", "b"], &["b"]), Stage::Canary, "another run taught the same");
+    assert_eq!(at(&["b"], &["b"]), Stage::Candidate, "the first was forgotten");
+}
+
+/// The counts, the words and the stage go by the same runs.
+#[test]
+fn all_count_the_runs_other_than_the_teacher() {
+    let scope = shared(&tenant("acme"));
+    let line = |name: &str, at| evidence(&scope, MemoryId(Uuid::nil()), &trace(name), Verdict::Supported, at);
+    let policy = EvidencePolicy::default();
+    let at = |sources: &[&str]| {
+        let lines = [line("q", 1), line("q2", 2)];
+        let at = of_lesson(&lesson(&scope, "loop", sources, 0), &lines, &[], &policy);
+        (at.supported, at.why)
+    };
+    // It became a canary with the first, and has been one since.
+    assert_eq!(at(&["q", "q2", "z"]), (2, "confirmed by 1 other run".to_owned()));
+    assert_eq!(
+        at(&["q", "q2"]),
+        (1, "confirmed by 1 other run".to_owned()),
+        "z, which taught it, was forgotten"
+    );
+    assert_eq!(at(&["q", "q2", "q3"]), (2, "confirmed by 1 other run".to_owned()), "not yet heard");
 }
 
 fn ledgers() -> impl Strategy<Value = Ledger> {

@@ -82,3 +82,43 @@ fn who_knows_better_is_heard_and_what_it_leaves_open_is_kept() {
     let all = both.join(&again);
     assert_eq!((all.verdict, all.outcome), (Verdict::Supported, OutcomeStatus::Success));
 }
+
+fn said_by(name: &str, at: i64) -> Evidence {
+    let scope = Scope::new(TenantId::new("acme").unwrap(), Visibility::Tenant);
+    let trace_id = TraceId::new(name).unwrap();
+    Evidence {
+        id: EvidenceId::of(MemoryId(Uuid::nil()), &scope.tenant, &trace_id),
+        memory_id: MemoryId(Uuid::nil()),
+        scope,
+        trace_id,
+        verdict: Verdict::Supported,
+        exposure: Exposure::Observed,
+        origin: EvidenceOrigin::Observed,
+        outcome: OutcomeStatus::Success,
+        outcome_from: None,
+        steps: 1,
+        tokens: 0,
+        at: Timestamp::from_second(at).unwrap(),
+    }
+}
+
+#[test]
+fn the_teacher_is_the_earliest_source() {
+    let run = |name: &str| TraceId::new(name).unwrap();
+    let at = |sources: &[&str], lines: &[(&str, i64)]| {
+        let sources: Vec<TraceId> = sources.iter().map(|name| run(name)).collect();
+        let lines: Vec<Evidence> = lines.iter().map(|(name, at)| said_by(name, *at)).collect();
+        teacher(&sources, &lines).cloned()
+    };
+    assert_eq!(at(&["z"], &[]), None);
+    assert_eq!(at(&["z"], &[("q", 1)]), None, "another run");
+    assert_eq!(at(&["z"], &[("z", 1), ("q", 0)]), Some(run("z")));
+    assert_eq!(at(&["q", "q2", "z"], &[("q", 1), ("q2", 2)]), None, "z, which knew of no lesson to speak of");
+    assert_eq!(at(&["q", "q2"], &[("q", 2), ("q2", 1)]), Some(run("q2")), "z was forgotten");
+    assert_eq!(
+        at(&["q", "q2"], &[("q", 2), ("q2", 1), ("q2", 3)]),
+        Some(run("q")),
+        "the latest line is the line"
+    );
+    assert_eq!(at(&[], &[("q", 1)]), None, "nobody knows");
+}
