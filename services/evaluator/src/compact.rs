@@ -14,6 +14,7 @@ mod recount;
 mod rederive;
 mod restage;
 mod supersede;
+mod unheard;
 mod worker;
 
 use std::{fmt, sync::Arc};

@@ -1,14 +1,15 @@
 use hindsight_lifecycle::restage;
 use hindsight_types::{MemoryId, TenantId};
 
-use super::{Effect, Tools};
+use super::{Effect, Tools, unheard};
 use crate::broken::Broken;
 
-/// Brings lessons to the stages at which they stand.
+/// Brings lessons to the stages at which they stand, when all of their runs are heard.
 pub(crate) async fn run(tools: &Tools, tenant: &TenantId, lessons: &[MemoryId]) -> Result<Effect, Broken> {
     let policy = tools.compaction.evidence.of(tenant);
     let mut moved = false;
     for lesson in lessons {
+        unheard::hear(tools, tenant, *lesson).await?;
         let Some(restaged) = restage(&*tools.compaction.ledger, tenant, *lesson, &policy).await? else {
             continue;
         };

@@ -6,7 +6,7 @@ use super::*;
 const STAGES: [Stage; 4] = [Stage::Candidate, Stage::Canary, Stage::Active, Stage::Retired];
 
 fn staged(n: u128, has: Stage, due: Stage) -> Staged {
-    Staged { lesson: MemoryId(Uuid::from_u128(n)), has, due }
+    Staged { lesson: MemoryId(Uuid::from_u128(n)), has, due, unheard: false }
 }
 
 #[test]
@@ -21,6 +21,20 @@ fn a_task_says_which_lessons_move_where() {
     let plan = plan(&lessons);
     assert_eq!(plan.len(), 1);
     assert_eq!(plan[0].why, "by their evidence: 2 candidate → canary, 1 active → retired");
+    assert_eq!(plan[0].work.names().len(), 3);
+}
+
+#[test]
+fn a_task_looks_at_candidates_whose_runs_were_not_heard() {
+    use Stage::{Active, Candidate};
+    let unheard = |n| Staged { unheard: true, ..staged(n, Candidate, Candidate) };
+    let lessons = [unheard(1), staged(2, Candidate, Candidate), unheard(3), staged(4, Candidate, Active)];
+    let plan = plan(&lessons);
+    assert_eq!(plan.len(), 1);
+    assert_eq!(
+        plan[0].why,
+        "by their evidence: 1 candidate → active, 2 taught by runs that are not heard yet"
+    );
     assert_eq!(plan[0].work.names().len(), 3);
 }
 
