@@ -9,6 +9,7 @@ use hindsight_types::{
 
 use crate::{
     enums::{memory_kind_from_proto, memory_kind_to_proto},
+    memory::{correction_from_proto, correction_to_proto},
     scope::{scope_from_proto, visibility_to_proto},
     time::{optional_time_from_proto, time_from_proto, time_to_proto},
 };
@@ -182,11 +183,12 @@ fn work_to_proto(work: &Work) -> Pb {
             older_ids: text(older),
         }),
         Work::ExpireFacts { facts } => Pb::ExpireFacts(pb::ExpireFactsWork { fact_ids: text(facts) }),
-        Work::Rederive { kind, memories, runs, visibility } => Pb::Rederive(pb::RederiveWork {
+        Work::Rederive { kind, memories, runs, visibility, corrections } => Pb::Rederive(pb::RederiveWork {
             kind: memory_kind_to_proto(*kind),
             memory_ids: text(memories),
             trace_ids: runs.iter().map(ToString::to_string).collect(),
             scope: Some(visibility_to_proto(visibility)),
+            corrections: corrections.iter().map(|(id, c)| correction_to_proto(*id, c)).collect(),
         }),
         Work::Forget { forgetting } => Pb::Forget(pb::ForgetWork { forgetting_id: forgetting.to_string() }),
     }
@@ -229,6 +231,10 @@ fn work_from_proto(tenant: &TenantId, work: Pb) -> Result<Work, Invalid> {
                 w.trace_ids.into_iter().map(TraceId::new).collect::<Result<_, _>>()?
             },
             visibility: scope_from_proto(tenant, w.scope)?.visibility,
+            corrections: {
+                bounded("rederive.corrections", w.corrections.len())?;
+                w.corrections.into_iter().map(correction_from_proto).collect::<Result<_, _>>()?
+            },
         },
         Pb::Forget(w) => Work::Forget { forgetting: ForgettingId::parse(&w.forgetting_id)? },
     })

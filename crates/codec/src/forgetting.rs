@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::{
     enums::{memory_kind_from_proto, memory_kind_to_proto},
+    memory::{correction_from_proto, correction_to_proto},
     scope::{scope_from_proto, visibility_to_proto},
     time::{optional_time_from_proto, time_from_proto, time_to_proto},
 };
@@ -130,6 +131,7 @@ pub(crate) fn forgetting_record_to_proto(f: &Forgetting) -> ForgettingRecord {
         forgetting: Some(forgetting_to_proto(f)),
         collection: f.batch.collection.clone(),
         points: f.batch.points.iter().map(Uuid::to_string).collect(),
+        former: f.batch.former.iter().map(Uuid::to_string).collect(),
         recounted: f.batch.recounted.iter().map(ToString::to_string).collect(),
         rederived: f
             .batch
@@ -140,6 +142,7 @@ pub(crate) fn forgetting_record_to_proto(f: &Forgetting) -> ForgettingRecord {
                 memory_id: r.memory.to_string(),
                 scope: Some(visibility_to_proto(&r.visibility)),
                 trace_ids: r.runs.iter().map(ToString::to_string).collect(),
+                correction: r.correction.as_ref().map(|c| correction_to_proto(r.memory, c)),
             })
             .collect(),
         gaps: f
@@ -208,6 +211,7 @@ fn batch_from_proto(tenant: &TenantId, record: &ForgettingRecord) -> Result<Batc
             memory: MemoryId::parse(&r.memory_id)?,
             visibility: scope_from_proto(tenant, r.scope.clone())?.visibility,
             runs: r.trace_ids.iter().map(TraceId::new).collect::<Result<_, _>>()?,
+            correction: r.correction.clone().map(correction_from_proto).transpose()?.map(|(_, c)| c),
         })
     };
     let gap = |g: &PbGap| {
@@ -226,6 +230,7 @@ fn batch_from_proto(tenant: &TenantId, record: &ForgettingRecord) -> Result<Batc
     Ok(Batch {
         collection: record.collection.clone(),
         points: record.points.iter().map(point).collect::<Result<_, _>>()?,
+        former: record.former.iter().map(point).collect::<Result<_, _>>()?,
         recounted: record.recounted.iter().map(|id| MemoryId::parse(id)).collect::<Result<_, _>>()?,
         rederived: record.rederived.iter().map(rederivation).collect::<Result<_, _>>()?,
         gaps: record.gaps.iter().map(gap).collect::<Result<_, _>>()?,

@@ -1,7 +1,7 @@
 use hindsight_proto::common::v1::{self as pb, memory::Kind};
 use hindsight_types::{
-    Attachment, Experience, Fact, FactStatus, FailurePattern, Frequency, Invalid, Lesson, Memory, MemoryId,
-    Revision, SessionId, StepMemory, TaskType, TenantId, TraceId,
+    Attachment, Correction, Experience, Fact, FactStatus, FailurePattern, Frequency, Invalid, Lesson, Memory,
+    MemoryId, Revision, SessionId, StepMemory, TaskType, TenantId, TraceId,
 };
 
 use crate::{
@@ -121,6 +121,22 @@ fn revision_from_proto(r: Option<pb::Revision>) -> Result<Option<Revision>, Inva
         })
     };
     r.map(revision).transpose().map_err(|e| e.within("revision"))
+}
+
+pub(crate) fn correction_to_proto(memory: MemoryId, c: &Correction) -> pb::Correction {
+    pb::Correction {
+        memory_id: memory.to_string(),
+        situation: c.situation.clone(),
+        advice: c.advice.clone(),
+        applicability: c.applicability.clone(),
+        revision: c.revision.as_ref().map(revision_to_proto),
+    }
+}
+
+pub(crate) fn correction_from_proto(c: pb::Correction) -> Result<(MemoryId, Correction), Invalid> {
+    let pb::Correction { memory_id, situation, advice, applicability, revision } = c;
+    let revision = revision_from_proto(revision)?;
+    Ok((MemoryId::parse(&memory_id)?, Correction { situation, advice, applicability, revision }))
 }
 
 pub fn attachment_to_proto(a: &Attachment) -> pb::Attachment {

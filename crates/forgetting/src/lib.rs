@@ -26,7 +26,8 @@ use hindsight_codec::{compaction_task_to_proto, schema};
 use hindsight_ports::{Bus, BusError, Clock, Envelope, Forget, Queue, StoreError, Vacuum};
 use hindsight_proto::event::v1::CompactionRequested;
 use hindsight_types::{
-    CompactionTask, Forgetting, ForgettingId, ForgettingState, Forgotten, Scope, TenantId, Visibility, Work,
+    CompactionTask, Forgetting, ForgettingId, ForgettingState, Forgotten, MemoryId, Scope, TenantId,
+    Visibility, Work,
 };
 use prost::Message as _;
 
@@ -122,6 +123,8 @@ impl Forgetter {
     /// erased and before it is counted.
     pub async fn relearn(&self, f: &Forgetting) -> Result<(), Trouble> {
         let mut alike: BTreeMap<_, (Vec<_>, &Visibility)> = BTreeMap::new();
+        let corrected = f.batch.rederived.iter().filter_map(|r| Some((r.memory, r.correction.clone()?)));
+        let corrected: BTreeMap<_, _> = corrected.collect();
         for r in &f.batch.rederived {
             let key = (r.kind, r.runs.clone(), r.visibility.keyword());
             alike.entry(key).or_insert((Vec::new(), &r.visibility)).0.push(r.memory);
@@ -129,8 +132,10 @@ impl Forgetter {
         for ((kind, runs, _), (memories, visibility)) in alike {
             let visibility = visibility.clone();
             for memories in memories.chunks(Work::LARGEST) {
+                let of = |memory: &MemoryId| Some((*memory, corrected.get(memory)?.clone()));
+                let corrections = memories.iter().filter_map(of).collect();
                 let (memories, runs, visibility) = (memories.to_vec(), runs.clone(), visibility.clone());
-                let work = Work::Rederive { kind, memories, runs, visibility };
+                let work = Work::Rederive { kind, memories, runs, visibility, corrections };
                 self.publish(f, work, "other runs taught it, too".to_owned()).await?;
             }
         }

@@ -17,8 +17,8 @@ use hindsight_ports::{
 };
 use hindsight_proto::event::v1::{CompactionRequested, FactRetained};
 use hindsight_types::{
-    Event, EventBody, Fact, Forgetting, ForgettingId, ForgettingPreview, ForgettingState, Forgotten,
-    MemoryId, MemoryKind, Rederivation, Scope, Subject, TenantId, Timestamp, Visibility, Work,
+    Correction, Event, EventBody, Fact, Forgetting, ForgettingId, ForgettingPreview, ForgettingState,
+    Forgotten, MemoryId, MemoryKind, Rederivation, Scope, Subject, TenantId, Timestamp, Visibility, Work,
 };
 use prost::Message as _;
 use uuid::Uuid;
@@ -254,11 +254,14 @@ async fn what_others_taught_is_asked_for_and_a_sweep_is_another_for_each_cause()
         memory: MemoryId(Uuid::from_u128(n)),
         visibility: Visibility::Tenant,
         runs: vec![trace("bob-run")],
+        correction: None,
     };
-    f.batch.rederived = vec![memory(1), memory(2)];
+    let said = Correction { advice: "in the words of a person".to_owned(), ..Correction::default() };
+    f.batch.rederived = vec![memory(1), Rederivation { correction: Some(said.clone()), ..memory(2) }];
     house.forgetter.relearn(&f).await.unwrap();
     let works = asked(bus).await;
-    let [Work::Rederive { memories, runs, .. }] = &works[..] else { panic!("{works:?}") };
+    let [Work::Rederive { memories, runs, corrections, .. }] = &works[..] else { panic!("{works:?}") };
+    assert_eq!(corrections, &[(MemoryId(Uuid::from_u128(2)), said)]);
     assert_eq!((memories.len(), &runs[..]), (2, &[trace("bob-run")][..]), "of the same runs, together");
 
     for (cause, begun) in [("a", 1), ("a", 1), ("b", 2)] {

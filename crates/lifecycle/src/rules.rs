@@ -11,6 +11,7 @@
 //! plan(&outlines, &lessons, &merged, &settings, now)   groups worth a rule, or a new look at one
 //! possible(&experiences, &reading)                     ids that the rule of a group may have
 //! condense(&experiences, &lessons, ..)                 the rule itself, with its evidence
+//! rebuild(&experiences, rule, ..)                      the same of the runs that are left of one
 //! ```
 
 mod call;
@@ -26,7 +27,7 @@ use hindsight_types::{Lesson, MemoryId, Scope, Step, Timestamp, TraceId, Work};
 use crate::{goal::Goal, plan::Planned};
 
 pub use outline::Outline;
-pub use rule::{Condensed, condense, possible};
+pub use rule::{Condensed, condense, possible, rebuild};
 
 /// Most runs that one rule is made of: the newest.
 pub const MOST_RUNS: usize = 30;
@@ -73,11 +74,6 @@ impl From<Group> for Planned {
     fn from(group: Group) -> Self {
         Self::new(Work::Condense { sources: group.sources }, group.why)
     }
-}
-
-/// Whether a lesson was condensed from several runs, and not learned from one.
-pub fn is_rule(lesson: &Lesson) -> bool {
-    lesson.key.starts_with(outline::PREFIX)
 }
 
 /// Experiences that may be of a group, by what is exactly alike.

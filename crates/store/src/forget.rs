@@ -9,6 +9,7 @@ mod census;
 mod derived;
 mod find;
 mod held;
+mod kept;
 mod record;
 mod runs;
 mod texts;
@@ -88,6 +89,9 @@ impl Forget for Store {
         }
         let collection = collection(&batch.collection)?;
         self.backend().delete(collection, &batch.points).await?;
+        if !batch.former.is_empty() {
+            self.backend().delete(Collection::Versions, &batch.former).await?;
+        }
         let recounted: Vec<_> = batch.recounted.iter().copied().collect();
         if recounted.is_empty() {
             return Ok(());
@@ -101,6 +105,10 @@ impl Forget for Store {
         if !done.is_empty() {
             *next.removed.entry(done.collection).or_default() += done.points.len() as u64;
             next.rederived += done.rederived.len() as u64;
+            if !done.former.is_empty() {
+                let versions = Collection::Versions.name().to_owned();
+                *next.removed.entry(versions).or_default() += done.former.len() as u64;
+            }
         }
         let target = Target::of(self.backend(), forgetting).await?;
         match target.next().await? {

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    ForgettingId, MemoryId, MemoryKind, Scope, SessionId, Timestamp, TraceId, UserId, Visibility, ids::derive,
+    ForgettingId, Lesson, MemoryId, MemoryKind, Revision, Scope, SessionId, Timestamp, TraceId, UserId,
+    Visibility, ids::derive,
 };
 
 /// What is forgotten, with everything that was derived from it.
@@ -84,6 +85,53 @@ pub struct Rederivation {
     pub visibility: Visibility,
     /// At most 100.
     pub runs: Vec<TraceId>,
+    /// It is a lesson that a person corrected.
+    pub correction: Option<Correction>,
+}
+
+/// What a person made of a lesson: their words and not those of its runs, so they stay when one of these is
+/// forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Correction {
+    /// Of these three each that the person changed; the others are empty.
+    pub situation: String,
+    pub advice: String,
+    pub applicability: String,
+    /// `None`: the words are forgotten as well, or nobody knows which of them are whose.
+    pub revision: Option<Revision>,
+}
+
+impl Correction {
+    /// What `lesson` says that it did not say as it was `learned`. `None`: it says the same again.
+    pub fn of(lesson: &Lesson, learned: &Lesson) -> Option<Self> {
+        let changed = |now: &String, then: &String| if now == then { String::new() } else { now.clone() };
+        let correction = Self {
+            situation: changed(&lesson.situation, &learned.situation),
+            advice: changed(&lesson.advice, &learned.advice),
+            applicability: changed(&lesson.applicability, &learned.applicability),
+            revision: lesson.revision.clone(),
+        };
+        let says_so = correction.words().next().is_some();
+        says_so.then_some(correction)
+    }
+
+    /// The words of the person.
+    pub fn words(&self) -> impl Iterator<Item = &String> {
+        [&self.situation, &self.advice, &self.applicability].into_iter().filter(|text| !text.is_empty())
+    }
+
+    /// A lesson as the person would have it. `None`: their words are lost.
+    pub fn apply(&self, learned: &Lesson) -> Option<Lesson> {
+        let revision = Some(self.revision.clone()?);
+        let or = |mine: &String, other: &String| if mine.is_empty() { other } else { mine }.clone();
+        Some(Lesson {
+            situation: or(&self.situation, &learned.situation),
+            advice: or(&self.advice, &learned.advice),
+            applicability: or(&self.applicability, &learned.applicability),
+            revision,
+            ..learned.clone()
+        })
+    }
 }
 
 /// A place in a session where a fact was: what stands beside it no longer stands beside it.
@@ -101,6 +149,8 @@ pub struct Batch {
     pub collection: String,
     /// Points there.
     pub points: Vec<Uuid>,
+    /// Former versions that are deleted with them: what corrected lessons said as they were learned.
+    pub former: Vec<Uuid>,
     /// Memories whose evidence is counted anew afterwards.
     pub recounted: BTreeSet<MemoryId>,
     /// Memories to be learned anew afterwards.

@@ -43,7 +43,7 @@ pub use evidence::{
 };
 pub use fact::{Attachment, Fact, FactStatus, FactType};
 pub use forgetting::{
-    Batch, FilesSearched, Forgetting, ForgettingPreview, ForgettingState, Forgotten, Gap, Proof,
+    Batch, Correction, FilesSearched, Forgetting, ForgettingPreview, ForgettingState, Forgotten, Gap, Proof,
     Rederivation, Subject,
 };
 pub use ids::{
@@ -64,8 +64,8 @@ pub use reevaluation::{
 };
 pub use revision::{MemoryVersion, Revision, RevisionCause, VersionId};
 pub use scope::{Scope, Viewer, Visibility};
-pub use subject::{MERGE_OPEN, MergeState, Moved, MovedRecord, SubjectMerge};
 pub use span::{SpanRole, SpanStep, TraceSpan, Voice};
+pub use subject::{MERGE_OPEN, MergeState, Moved, MovedRecord, SubjectMerge};
 pub use trajectory::{ActionType, Decision, Environment, Step, StepStatus, Trajectory};
 pub use watch::{ReminderTrigger, Watched};
 

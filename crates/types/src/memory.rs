@@ -80,6 +80,16 @@ pub struct Lesson {
     pub revision: Option<Revision>,
 }
 
+impl Lesson {
+    /// With what the keys of rules begin: lessons that were condensed from several runs.
+    pub const RULE: &str = "rule-";
+
+    /// Whether it was condensed from several runs, and not learned from one.
+    pub fn is_rule(&self) -> bool {
+        self.key.starts_with(Self::RULE)
+    }
+}
+
 /// What fails, why, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailurePattern {

@@ -5,6 +5,7 @@
 
 mod archive;
 mod condense;
+mod correct;
 mod expire_events;
 mod expire_facts;
 mod forget;
@@ -22,7 +23,7 @@ use std::{fmt, sync::Arc};
 use hindsight_forgetting::Forgetter;
 use hindsight_lifecycle::plan::ByTenant;
 use hindsight_ports::{Archive, Clock, Compactions, Embedder, History, Ledger, MemoryStore, Upkeep};
-use hindsight_types::{EvidencePolicies, TenantId, Work};
+use hindsight_types::{EvidencePolicies, Scope, TenantId, Work};
 
 use crate::{bench::Bench, broken::Broken};
 
@@ -78,8 +79,9 @@ pub(crate) async fn run(tools: &Tools, tenant: &TenantId, work: &Work) -> Result
         Work::Restage { lessons } => restage::run(tools, tenant, lessons).await,
         Work::ExpireEvents { traces } => expire_events::run(tools, tenant, traces).await,
         Work::Recount { patterns } => recount::run(tools, tenant, patterns).await,
-        Work::Rederive { kind, memories, runs, visibility } => {
-            rederive::run(tools, tenant, *kind, memories, runs, visibility).await
+        Work::Rederive { kind, memories, runs, visibility, corrections } => {
+            let scope = Scope::new(tenant.clone(), visibility.clone());
+            rederive::run(tools, &scope, *kind, memories, runs, corrections).await
         }
         Work::Forget { forgetting } => forget::run(tools, tenant, *forgetting).await,
         Work::Condense { sources } => condense::run(tools, tenant, sources).await,

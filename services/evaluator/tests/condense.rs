@@ -5,14 +5,14 @@
 mod upkeep;
 
 use hindsight_ports::{
-    Archive, History, Ledger, MemoryStore, PageRequest,
+    Archive, History, Leaving, Ledger, MemoryStore, PageRequest,
     testkit::samples::{self, time, trace},
 };
 use hindsight_types::{
-    Asked, Evidence, EvidenceId, EvidenceOrigin, Experience, Exposure, Fact, FactStatus, FactType, Funnel,
-    Lesson, Memory, MemoryId, MemoryKind, OutcomeStatus, RecalledItem, Receipt, ReceiptId, Review,
-    ReviewDecision, ReviewId, Revision, RevisionCause, ScoreFactors, SimilarityParts, Stage, Step,
-    StepEvaluation, TaskState, Verdict, Viewer, Work,
+    Asked, Evidence, EvidenceId, EvidenceOrigin, Experience, Exposure, Fact, FactStatus, FactType,
+    ForgettingState, Funnel, Lesson, Memory, MemoryId, MemoryKind, OutcomeStatus, RecalledItem, Receipt,
+    ReceiptId, Review, ReviewDecision, ReviewId, Revision, RevisionCause, ScoreFactors, SimilarityParts,
+    Stage, Step, StepEvaluation, TaskState, Verdict, Viewer, Work,
 };
 use upkeep::{DAY, House, scope, tenant, user, viewer};
 
@@ -55,7 +55,7 @@ async fn runs_alike_become_a_rule_with_their_evidence() {
     assert_eq!(house.work(sources(&runs)).await, TaskState::Done);
     let rule = the_rule(&house).await.unwrap();
     assert_eq!(rule.basis.chosen, "get_logs(name=<name>), then set_limit(limit=512m, name=<name>)");
-    assert_eq!((rule.supported, rule.refuted, rule.stage), (3, 0, Stage::Candidate));
+    assert_eq!((rule.supported, rule.refuted, rule.stage), (2, 0, Stage::Candidate), "others than the first");
     assert_eq!(rule.sources, ["t-1", "t-2", "t-3"].map(trace));
     assert!(skipped(&house.work(sources(&runs)).await), "nothing is new");
     assert_eq!(the_rule(&house).await, Some(rule.clone()));
@@ -64,8 +64,35 @@ async fn runs_alike_become_a_rule_with_their_evidence() {
     house.write(&grown[3..]).await;
     assert_eq!(house.work(sources(&grown)).await, TaskState::Done);
     let again = the_rule(&house).await.unwrap();
-    assert_eq!((again.id, again.supported, again.sources.len()), (rule.id, 4, 4));
+    assert_eq!((again.id, again.supported, again.sources.len()), (rule.id, 3, 4));
     assert!(skipped(&house.work(sources(&grown[..2])).await), "two runs do not make a rule");
+    house.stop().await;
+}
+
+/// However its runs are forgotten, a rule tells what the others did alike, as long as there are two.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_is_made_anew_of_the_runs_that_are_left() {
+    let house = House::new().await;
+    let runs = [run("t-1", 1, "api"), run("t-2", 2, "web"), run("t-3", 3, "db"), run("t-4", 4, "mq")];
+    house.write(&runs).await;
+    let sources = Work::Condense { sources: runs.iter().map(Memory::id).collect() };
+    assert_eq!(house.work(sources).await, TaskState::Done);
+    let rule = the_rule(&house).await.unwrap();
+    let gone = [Leaving { id: runs[1].id(), why: "faded".to_owned(), instead: None }];
+    house.store.archive(&tenant(), MemoryKind::Experience, &gone, time(9 * DAY)).await.unwrap();
+
+    let f = house.forget("t-4").await;
+    assert_eq!((f.state, f.rederived), (ForgettingState::Done, 1));
+    let left = the_rule(&house).await.unwrap();
+    assert_eq!((left.id, &left.basis.chosen), (rule.id, &rule.basis.chosen));
+    assert_eq!(left.sources, ["t-1", "t-2", "t-3"].map(trace), "the archived one, too");
+    assert_eq!(left.supported, 2);
+
+    assert_eq!(house.forget("t-1").await.rederived, 1);
+    let left = the_rule(&house).await.unwrap();
+    assert_eq!((left.sources, left.supported), (["t-2", "t-3"].map(trace).to_vec(), 1));
+    assert_eq!(house.forget("t-2").await.rederived, 0, "one run is no rule");
+    assert_eq!(the_rule(&house).await, None);
     house.stop().await;
 }
 

@@ -1,4 +1,6 @@
-use hindsight_types::{ForgettingId, MemoryKind, Timestamp, UserId, Visibility};
+use hindsight_types::{
+    Correction, ForgettingId, MemoryKind, Revision, RevisionCause, Timestamp, UserId, Visibility,
+};
 use uuid::Uuid;
 
 use super::*;
@@ -32,9 +34,32 @@ fn works() -> Vec<Work> {
             memories: ids(2),
             runs: vec![TraceId::new("t-2").unwrap()],
             visibility: Visibility::User(UserId::new("ann").unwrap()),
+            corrections: vec![
+                (one, correction(Some(revision()))),
+                (MemoryId(Uuid::from_u128(77)), correction(None)),
+            ],
         },
         Work::Forget { forgetting: ForgettingId(Uuid::from_u128(9)) },
     ]
+}
+
+fn correction(revision: Option<Revision>) -> Correction {
+    Correction {
+        situation: String::new(),
+        advice: "先看日志, then restart".to_owned(),
+        applicability: "in prod".to_owned(),
+        revision,
+    }
+}
+
+fn revision() -> Revision {
+    Revision {
+        at: at(4),
+        cause: RevisionCause::Updated,
+        by: "ops".to_owned(),
+        reason: "it was wrong".to_owned(),
+        request_id: "r-1".to_owned(),
+    }
 }
 
 fn run() -> CompactionRun {

@@ -1,13 +1,11 @@
 use hindsight_types::{
-    ActionType, Experience, MemoryId, OutcomeStatus, Scope, Step, StepEvaluation, StepLabel, TaskType,
-    Timestamp, TraceId,
+    ActionType, Experience, Lesson, MemoryId, OutcomeStatus, Scope, Step, StepEvaluation, StepLabel,
+    TaskType, Timestamp, TraceId,
 };
 
 use super::Reading;
 use crate::goal::Goal;
 
-/// With what the keys of rules begin.
-pub(super) const PREFIX: &str = "rule-";
 /// Needed steps of a run that are looked at: the last.
 const MOST_STEPS: usize = 100;
 
@@ -89,7 +87,7 @@ impl Outline {
     pub(super) fn key(&self) -> String {
         let (_, visibility, task, outcome, changes) = self.bucket();
         let content = [task, &outcome.to_string(), &changes.join("\u{1e}"), &self.goal.key()].join("\u{1d}");
-        format!("{PREFIX}{}", MemoryId::lesson(&self.scope.tenant, &visibility, &content))
+        format!("{}{}", Lesson::RULE, MemoryId::lesson(&self.scope.tenant, &visibility, &content))
     }
 
     pub(super) fn rule(&self) -> MemoryId {

@@ -46,6 +46,38 @@ pub fn condense(
     reading: &Reading,
     now: Timestamp,
 ) -> Option<Condensed> {
+    make(runs, lessons.iter().map(|l| (l.id, l.created_at)), fewest, reading, now)
+}
+
+/// Makes a rule anew of the runs that are left of it. Two do: it was worth a rule when it was made. Where none of them
+/// has the goal by which it was named, it is another rule, of which there must be as many runs as of any.
+pub fn rebuild(
+    runs: &[Experience],
+    rule: MemoryId,
+    fewest: usize,
+    reading: &Reading,
+    now: Timestamp,
+) -> Option<Condensed> {
+    // A run that was judged again may have become another one.
+    let mut alike: BTreeMap<_, Vec<Experience>> = BTreeMap::new();
+    for run in runs {
+        let outline = Outline::of(run, reading);
+        let (_, visibility, task, outcome, changes) = outline.bucket();
+        let key = (visibility, task.to_owned(), outcome, changes.to_vec());
+        alike.entry(key).or_default().push(run.clone());
+    }
+    let most = alike.into_values().max_by_key(Vec::len)?;
+    let condensed = make(&most, std::iter::once((rule, Timestamp::MIN)), 2, reading, now)?;
+    (condensed.lesson.id == rule || condensed.evidence.len() >= fewest).then_some(condensed)
+}
+
+fn make(
+    runs: &[Experience],
+    existing: impl Iterator<Item = (MemoryId, Timestamp)>,
+    fewest: usize,
+    reading: &Reading,
+    now: Timestamp,
+) -> Option<Condensed> {
     let mut all: Vec<(Outline, &Experience)> =
         runs.iter().map(|run| (Outline::of(run, reading), run)).filter(|(o, _)| o.counts(now)).collect();
     all.sort_by(|(a, _), (b, _)| a.age().cmp(&b.age()));
@@ -56,7 +88,7 @@ pub fn condense(
     if !alike || all.len() < fewest.max(2) || !path::is_worth_telling(&outlines) {
         return None;
     }
-    let rule = rule_of(&outlines, lessons.iter().map(|l| (l.id, l.created_at)))?;
+    let rule = rule_of(&outlines, existing)?;
     let (teller, told_by) = all.iter().rev().find(|(outline, _)| outline.rule() == rule)?;
     let experiences: Vec<&Experience> = all.iter().map(|(_, experience)| *experience).collect();
     let lesson = lesson(&experiences, &outlines, (*told_by, teller.key()), reading, now)?;

@@ -36,7 +36,7 @@ fn what_several_runs_did_alike_becomes_a_rule() {
     assert_eq!(group.sources, runs.each_ref().map(|r| r.id));
     let Condensed { lesson, evidence } = made(&runs, &[]);
     assert_eq!(lesson.id, group.rule);
-    assert!(is_rule(&lesson));
+    assert!(lesson.is_rule());
     assert_eq!(
         lesson.id,
         MemoryId::lesson(&lesson.scope.tenant, &lesson.scope.visibility.keyword(), &lesson.key)

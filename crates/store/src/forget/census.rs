@@ -7,7 +7,7 @@ use hindsight_types::{ForgettingPreview, MemoryId, Subject, TenantId, Timestamp,
 
 use super::{
     BATCH, aliases,
-    derived::{learned_from, sources},
+    derived::{is_orphan, learned_from, sources},
     find::{ABOUT, DERIVED, belongings, spare},
     runs::{self, Run, Runs, keywords},
     texts,
@@ -192,8 +192,8 @@ impl Census<'_> {
                     continue;
                 }
                 count += 1;
-                let all = lost == sources(&memory).len();
-                if all { &mut orphans } else { &mut others }.push(memory.id());
+                let orphan = is_orphan(&memory, sources(&memory).len() - lost);
+                if orphan { &mut orphans } else { &mut others }.push(memory.id());
             }
             from = next_id(page.next)?;
             if from.is_none() {

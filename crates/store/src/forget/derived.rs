@@ -2,11 +2,12 @@
 
 use hindsight_ports::{Probes, StoreError};
 use hindsight_types::{Memory, Rederivation, TraceId};
-use qdrant_client::qdrant::Condition;
+use qdrant_client::qdrant::{Condition, RetrievedPoint};
 
 use super::{
     BATCH, Found,
     find::{ABOUT, Target, add},
+    kept::but,
     runs::{any, keywords},
     texts,
 };
@@ -50,8 +51,8 @@ impl Target<'_> {
                     let tells = sources(&memory).len() >= SOURCES
                         && !probes.scan(bytes.as_slice()).unwrap_or_default().1.is_empty();
                     if tells {
-                        found.batch.rederived.push(rederivation(&memory, sources(&memory).to_vec()));
-                        add(&mut found, collection, point)?;
+                        let left = sources(&memory).to_vec();
+                        self.anew(&mut found, collection, point, &memory, left).await?;
                     }
                 }
                 from = next_id(page.next)?;
@@ -85,13 +86,13 @@ impl Target<'_> {
                 if lost.is_empty() {
                     continue;
                 }
-                if left.is_empty() {
+                if is_orphan(&memory, left.len()) {
                     orphans.push(memory.id());
+                    add(&mut found, collection, point)?;
                 } else {
                     others.push(memory.id());
-                    found.batch.rederived.push(rederivation(&memory, left));
+                    self.anew(&mut found, collection, point, &memory, left).await?;
                 }
-                add(&mut found, collection, point)?;
             }
             from = next_id(page.next)?;
             if from.is_none() || found.batch.points.len() >= BATCH {
@@ -99,21 +100,53 @@ impl Target<'_> {
             }
         }
         // What is known of those that nobody teaches any more goes first, and what the others said before.
-        let former = [Collection::Versions];
-        for (places, of) in [(ABOUT.as_slice(), &orphans), (&former, &others)] {
-            if let Some(attached) = self.attached(places, of).await? {
+        if let Some(attached) = self.attached(&ABOUT, &orphans).await? {
+            return Ok(Some(attached));
+        }
+        if !others.is_empty() {
+            let former = ScopedFilter::whole(self.tenant).and(keywords(field::MEMORY_ID, &others));
+            let former = but(former, &found.batch.former);
+            if let Some(attached) = self.batch(Collection::Versions, former).await? {
                 return Ok(Some(attached));
             }
         }
         Ok((!found.batch.is_empty()).then_some(found))
     }
+
+    /// Has a memory be deleted, and learned anew from `runs`.
+    async fn anew(
+        &self,
+        found: &mut Found,
+        collection: Collection,
+        point: &RetrievedPoint,
+        memory: &Memory,
+        runs: Vec<TraceId>,
+    ) -> Result<(), StoreError> {
+        let kept = self.kept(memory).await?;
+        add(found, collection, point)?;
+        let correction = kept.map(|kept| {
+            found.batch.former.extend(kept.former);
+            found.texts.extend(kept.texts);
+            // What stays is not looked for.
+            found.texts.retain(|text| kept.correction.words().all(|word| word != text));
+            kept.correction
+        });
+        found.batch.rederived.push(Rederivation {
+            kind: memory.kind(),
+            memory: memory.id(),
+            visibility: memory.scope().visibility.clone(),
+            runs,
+            correction,
+        });
+        Ok(())
+    }
 }
 
-fn rederivation(memory: &Memory, runs: Vec<TraceId>) -> Rederivation {
-    Rederivation {
-        kind: memory.kind(),
-        memory: memory.id(),
-        visibility: memory.scope().visibility.clone(),
-        runs,
+/// Whether nobody teaches a memory any more of whose sources so many are left. What several runs did alike is not told
+/// by one of them.
+pub(super) fn is_orphan(memory: &Memory, left: usize) -> bool {
+    match memory {
+        Memory::Lesson(lesson) if lesson.is_rule() => left < 2,
+        _ => left == 0,
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Target<'a> {
     /// The same in microseconds.
     at: i64,
     /// The user with their other ids; none when it is no user.
-    users: Vec<UserId>,
+    pub(super) users: Vec<UserId>,
     /// Runs of the user that began since.
     pub(super) spared: BTreeSet<TraceId>,
 }
@@ -228,7 +228,11 @@ impl<'a> Target<'a> {
         self.attached(&ABOUT, &[id]).await
     }
 
-    async fn batch(&self, collection: Collection, filter: ScopedFilter) -> Result<Option<Found>, StoreError> {
+    pub(super) async fn batch(
+        &self,
+        collection: Collection,
+        filter: ScopedFilter,
+    ) -> Result<Option<Found>, StoreError> {
         let walk = Walk::ById(None);
         let page = self.backend.scroll(collection, filter, walk, BATCH, Show::Record).await?;
         let mut found = found(collection, &page.points)?;

@@ -28,6 +28,14 @@ pub(super) fn memory(point: &RetrievedPoint) -> Option<Memory> {
     }
 }
 
+/// The memory of a point as it was before.
+pub(super) fn version(point: &RetrievedPoint) -> Option<Memory> {
+    match record(point)? {
+        RecordBody::Version(version) => Some(version.0),
+        _ => None,
+    }
+}
+
 fn record(point: &RetrievedPoint) -> Option<RecordBody> {
     let bytes = bytes(point)?;
     let message = hindsight_proto::storage::v1::Record::decode(bytes.as_slice()).ok()?;
@@ -59,6 +67,11 @@ fn of_event(event: &Event) -> Vec<String> {
         EventBody::Started(started) => vec![started.goal.clone()],
         EventBody::Step(step) => of_step(step),
         EventBody::Completed(completed) => vec![completed.outcome.conclusion.clone()],
+        EventBody::Span(span) => {
+            let mut texts = vec![span.task.goal.clone(), span.outcome.conclusion.clone()];
+            texts.extend(span.steps.iter().flat_map(|s| of_step(&s.step)));
+            texts
+        }
     }
 }
 
@@ -66,11 +79,6 @@ fn of_memory(memory: &Memory) -> Vec<String> {
     match memory {
         Memory::Fact(Fact { content, original, context, surroundings, .. }) => {
             vec![content.clone(), original.clone(), context.clone(), surroundings.clone()]
-        }
-        EventBody::Span(span) => {
-            let mut texts = vec![span.task.goal.clone(), span.outcome.conclusion.clone()];
-            texts.extend(span.steps.iter().flat_map(|s| of_step(&s.step)));
-            texts
         }
         Memory::Experience(experience) => {
             let mut texts = of_run(&experience.trajectory);

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{ForgettingId, MemoryId, MemoryKind, TraceId, Visibility};
+use crate::{Correction, ForgettingId, MemoryId, MemoryKind, TraceId, Visibility};
 
 /// What a worker does: small enough to be done in one go, and the same however often it is done. Before it acts
 /// it looks again whether it still should.
@@ -23,7 +23,14 @@ pub enum Work {
     /// Removes facts whose time is over.
     ExpireFacts { facts: Vec<MemoryId> },
     /// Makes derived memories anew, which were taken away with one of their sources, from the runs that are left.
-    Rederive { kind: MemoryKind, memories: Vec<MemoryId>, runs: Vec<TraceId>, visibility: Visibility },
+    Rederive {
+        kind: MemoryKind,
+        memories: Vec<MemoryId>,
+        runs: Vec<TraceId>,
+        visibility: Visibility,
+        /// Which of them a person corrected, and how.
+        corrections: Vec<(MemoryId, Correction)>,
+    },
     /// Carries a forgetting on.
     Forget { forgetting: ForgettingId },
 }

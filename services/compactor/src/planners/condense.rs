@@ -32,7 +32,7 @@ pub(crate) async fn page(looking: Looking<'_>) -> Result<Page, StoreError> {
     let runs: Vec<Outline> = runs.into_iter().map(read).collect();
     let mut lessons = Vec::new();
     let rule = |memory| match memory {
-        Memory::Lesson(lesson) if rules::is_rule(&lesson) => lessons.push(lesson),
+        Memory::Lesson(lesson) if lesson.is_rule() => lessons.push(lesson),
         _ => {}
     };
     walk::each(looking, MemoryKind::Lesson, LESSONS, rule).await?;

@@ -7,7 +7,7 @@ use super::{Effect, Tools, memories};
 use crate::{broken::Broken, forgotten::Whose};
 
 /// How calls are read.
-const READING: Reading = Reading { purpose: effect::purpose, changes: effect::changes };
+pub(super) const READING: Reading = Reading { purpose: effect::purpose, changes: effect::changes };
 
 /// Makes a rule of runs, and notes that each of them speaks for it. The lines come last: they count for what is there.
 /// A run that was forgotten says nothing, and a rule that was deleted is not made again of runs from before.

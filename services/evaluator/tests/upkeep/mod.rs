@@ -14,18 +14,19 @@ use async_trait::async_trait;
 use hindsight_bus_local::{LocalBus, LocalBusOptions};
 use hindsight_codec::{compaction_task_to_proto, schema};
 use hindsight_evaluator::{Compaction, Evaluator, EvaluatorSettings};
+use hindsight_forgetting::{Files, Forgetter};
 use hindsight_lifecycle::plan::ByTenant;
 use hindsight_ports::{
-    Bus, Clock, Compactions, EmbedError, Embedder, EmbedderId, Encoded, Encoding, Envelope, MemoryStore,
-    Purpose, Queue, testkit::samples,
+    Bus, Clock, Compactions, EmbedError, Embedder, EmbedderId, Encoded, Encoding, Envelope, Forget as _,
+    MemoryStore, Purpose, Queue, testkit::samples,
 };
 use hindsight_proto::event::v1::CompactionRequested;
 use hindsight_runtime::Role as _;
 use hindsight_store::{Store, StoreOptions};
 use hindsight_store_edge::{EdgeBackend, EdgeOptions};
 use hindsight_types::{
-    CompactionRun, CompactionTask, EvidencePolicies, Memory, Policy, Scope, TaskState, TenantId, Timestamp,
-    Trigger, Viewer, Work,
+    CompactionRun, CompactionTask, EvidencePolicies, Forgetting, ForgettingId, Memory, Policy, Scope,
+    Subject, TaskState, TenantId, Timestamp, Trigger, Viewer, Work,
 };
 use prost::Message as _;
 use tempfile::TempDir;
@@ -61,6 +62,7 @@ pub(crate) struct House {
     pub(crate) store: Arc<Store>,
     bus: Arc<dyn Bus>,
     clock: Arc<Hands>,
+    forgetter: Forgetter,
     run: CompactionRun,
     tasks: AtomicI64,
     stop: CancellationToken,
@@ -106,7 +108,14 @@ impl House {
         };
         let settings = EvaluatorSettings::default();
         let role = Evaluator::new(settings, bus.clone(), store.clone(), embedder, None, clock.clone());
-        let role = role.compacting(compaction);
+        let forgetter = Forgetter {
+            forget: store.clone(),
+            bus: bus.clone(),
+            clock: clock.clone(),
+            store_files: Files::OutOfReach("those of the store"),
+            queue_files: Files::OutOfReach("those of the queues"),
+        };
+        let role = role.compacting(compaction).forgetting(forgetter.clone());
         let stop = CancellationToken::new();
         let running = tokio::spawn({
             let stop = stop.clone();
@@ -116,7 +125,7 @@ impl House {
         let run = CompactionRun::due(tenant(), Policy::Merge, Trigger::Schedule, now, now);
         store.put_run(&run).await.unwrap();
         let tasks = AtomicI64::new(0);
-        Self { store, bus, clock, run, tasks, stop, running, backend, _dir: dir }
+        Self { store, bus, clock, forgetter, run, tasks, stop, running, backend, _dir: dir }
     }
 
     /// Sets the clock to a day.
@@ -160,6 +169,25 @@ impl House {
             }
         };
         tokio::time::timeout(PATIENCE, ended).await.expect("the task did not end")
+    }
+
+    /// Has a run be forgotten, with all that follows from it.
+    pub(crate) async fn forget(&self, name: &str) -> Forgetting {
+        let (id, now) = (ForgettingId::of_request(&tenant(), name), self.clock.now());
+        let run = Subject::Run(samples::trace(name));
+        let asked = Forgetting::begin(id, scope(), run, "asked".to_owned(), "ops".to_owned(), now);
+        self.forgetter.begin(&asked).await.unwrap();
+        let over = async {
+            loop {
+                let f = self.store.forgetting(&tenant(), id).await.unwrap().unwrap();
+                let stats = self.bus.stats(Queue::Compact).await.unwrap();
+                if f.state.is_over() && stats.ready + stats.delayed + stats.unsettled == 0 {
+                    return f;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, over).await.expect("it is not forgotten")
     }
 
     pub(crate) async fn stop(self) {

@@ -33,12 +33,14 @@ fn forgetting() -> Forgetting {
     let batch = Batch {
         collection: "lessons".to_owned(),
         points: vec![Uuid::from_u128(1), Uuid::from_u128(2)],
+        former: Vec::new(),
         recounted: [id(3)].into(),
         rederived: vec![Rederivation {
             kind: MemoryKind::Lesson,
             memory: id(4),
             visibility: Visibility::Tenant,
             runs: vec![trace("t-1"), trace("任务")],
+            correction: None,
         }],
         gaps: vec![Gap {
             visibility: Visibility::User(user("安")),
