@@ -60,10 +60,20 @@ impl Bench {
     }
 
     async fn sweep_run(&self, run: &Whose, forgotten: &Forgotten) -> Result<(), Broken> {
+        self.sweep(&run.trace, forgotten, "judged").await
+    }
+
+    /// Has all of a run be deleted again that was written since it was forgotten. `cause` tells one time from another.
+    pub(crate) async fn sweep(
+        &self,
+        trace: &TraceId,
+        forgotten: &Forgotten,
+        cause: &str,
+    ) -> Result<(), Broken> {
         let Some(forgetter) = self.forgetter.get() else { return Ok(()) };
-        let subject = Subject::Run(run.trace.clone());
+        let subject = Subject::Run(trace.clone());
         let forgotten = Forgotten { subject, ..forgotten.clone() };
-        Ok(forgetter.sweep(&forgotten, "judged").await?)
+        Ok(forgetter.sweep(&forgotten, cause).await?)
     }
 
     /// Without the memories that were deleted by themselves after `recorded_at`: the same run does not teach them

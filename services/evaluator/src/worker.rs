@@ -12,7 +12,8 @@ use hindsight_ports::{Bus, Clock, Delivery, MemoryStore, StoreError};
 use hindsight_runtime::Trouble;
 use hindsight_telemetry::{Label, Metric};
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, EventBody, OutcomeStatus, Scope, Subject, Timestamp, Viewer,
+    EvaluationRecord, EvaluationState, Event, EventBody, Forgotten, OutcomeStatus, Scope, Subject, Timestamp,
+    Viewer,
 };
 
 use crate::{
@@ -92,9 +93,9 @@ impl Handle for Worker {
         }
         let (about, end) = match &message {
             Message::Requested(requested) => {
-                let end = match self.is_gone(requested, delivery.envelope.occurred_at).await {
-                    Ok(true) => Ok(End::Done),
-                    Ok(false) => self.attempt(requested).await,
+                let end = match self.forgotten_since(requested, delivery.envelope.occurred_at).await {
+                    Ok(Some(_)) => Ok(End::Done),
+                    Ok(None) => self.attempt(requested).await,
                     Err(error) => Err(error.into()),
                 };
                 (requested.trace_id.to_string(), end)
@@ -223,7 +224,7 @@ impl Worker {
             Assembly::Complete(run) => *run,
             Assembly::Missing(_)
                 if job.attempts >= self.settings.attempts
-                    && self.is_gone(job.requested, Timestamp::MIN).await? =>
+                    && self.forgotten_since(job.requested, Timestamp::MIN).await?.is_some() =>
             {
                 let reason = "what came before was forgotten".to_owned();
                 self.record(job, EvaluationState::Skipped { reason }).await?;
@@ -257,13 +258,35 @@ impl Worker {
         Ok(End::Done)
     }
 
+    /// Whether a run of which nothing is there was forgotten. Whoever asks for a run to be judged does so when its
+    /// events are durable, so they were deleted since, also when the user came back and other runs are theirs. It is
+    /// not listed; if it is already, that goes as well.
+    async fn is_gone(&self, requested: &Requested, known: Option<&EvaluationRecord>) -> Result<bool, Broken> {
+        let Some(forgotten) = self.forgotten_since(requested, Timestamp::MIN).await? else {
+            return Ok(false);
+        };
+        match known.map(|known| (&known.state, known.updated_at)) {
+            // What was judged outlives its events.
+            Some((EvaluationState::Judged, _)) => return Ok(false),
+            Some((EvaluationState::Waiting { .. } | EvaluationState::Failed { .. }, at)) => {
+                let cause = format!("listed at {}", at.as_nanosecond());
+                self.bench.sweep(&requested.trace_id, &forgotten, &cause).await?;
+            }
+            Some((EvaluationState::Skipped { .. }, _)) | None => {}
+        }
+        Ok(true)
+    }
+
     /// Whether the run was forgotten after this.
-    async fn is_gone(&self, requested: &Requested, recorded_at: Timestamp) -> Result<bool, StoreError> {
+    async fn forgotten_since(
+        &self,
+        requested: &Requested,
+        recorded_at: Timestamp,
+    ) -> Result<Option<Forgotten>, StoreError> {
         let Requested { trace_id, scope, .. } = requested;
         let mut subjects = vec![Subject::Run(trace_id.clone())];
         subjects.extend(scope.user().cloned().map(Subject::User));
-        let arriving = Arriving { subjects, recorded_at };
-        Ok(self.bench.forgotten(&scope.tenant, &arriving).await?.is_some())
+        self.bench.forgotten(&scope.tenant, &Arriving { subjects, recorded_at }).await
     }
 
     /// A failure is listed before it becomes a dead letter.

@@ -9,7 +9,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use hindsight_api::{Edge, EdgeLayer, Keyring};
 use hindsight_bus_local::{LocalBus, LocalBusOptions};
-use hindsight_evaluator::{Evaluator, EvaluatorSettings};
+use hindsight_evaluator::{Compaction, Evaluator, EvaluatorSettings};
+use hindsight_forgetting::{Files, Forgetter};
 use hindsight_ports::{
     Bus, EmbedError, Embedder, EmbedderId, Llm, MemoryStore, Purpose, SystemClock,
     testkit::faulty_store::FaultyStore,
@@ -31,6 +32,12 @@ pub(crate) type Client = EvaluatorServiceClient<Edge<Routes>>;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Bytes8(EmbedderId);
+
+impl Bytes8 {
+    pub(crate) fn new() -> Self {
+        Self(EmbedderId { model: "bytes".into(), dimension: 8 })
+    }
+}
 
 #[async_trait]
 impl Embedder for Bytes8 {
@@ -67,16 +74,30 @@ impl House {
     }
 
     pub(crate) async fn with_model(settings: EvaluatorSettings, llm: Option<Arc<dyn Llm>>) -> Self {
+        Self::built(settings, llm, false).await
+    }
+
+    /// One that does upkeep and forgets, too.
+    pub(crate) async fn caring() -> Self {
+        Self::built(EvaluatorSettings::default(), None, true).await
+    }
+
+    async fn built(settings: EvaluatorSettings, llm: Option<Arc<dyn Llm>>, cares: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let bus: Arc<dyn Bus> =
             Arc::new(LocalBus::open(&dir.path().join("bus.db"), LocalBusOptions::default()).unwrap());
         let backend = Arc::new(EdgeBackend::open(dir.path(), EdgeOptions::default()).unwrap());
-        let embedder = Arc::new(Bytes8(EmbedderId { model: "bytes".into(), dimension: 8 }));
+        let embedder = Arc::new(Bytes8::new());
         let ledger = Arc::new(Store::new(backend.clone(), StoreOptions::default()));
         ledger.prepare(embedder.id()).await.unwrap();
         let store = Arc::new(FaultyStore::new(ledger.clone(), 7));
         let clock = Arc::new(SystemClock);
-        let evaluator = Arc::new(Evaluator::new(settings, bus.clone(), store.clone(), embedder, llm, clock));
+        let mut evaluator =
+            Evaluator::new(settings, bus.clone(), store.clone(), embedder, llm, clock.clone());
+        if cares {
+            evaluator = evaluator.forgetting(forgetter(&ledger, &bus)).compacting(compaction(&ledger));
+        }
+        let evaluator = Arc::new(evaluator);
         Self {
             bus,
             store,
@@ -108,6 +129,29 @@ impl House {
             running.await.unwrap();
         }
         self.backend.close().await;
+    }
+}
+
+/// No files are in reach.
+fn forgetter(store: &Arc<Store>, bus: &Arc<dyn Bus>) -> Forgetter {
+    Forgetter {
+        forget: store.clone(),
+        bus: bus.clone(),
+        clock: Arc::new(SystemClock),
+        store_files: Files::OutOfReach("those of the store"),
+        queue_files: Files::OutOfReach("those of the queues"),
+    }
+}
+
+fn compaction(store: &Arc<Store>) -> Compaction {
+    Compaction {
+        upkeep: store.clone(),
+        compactions: store.clone(),
+        ledger: store.clone(),
+        history: store.clone(),
+        archive: store.clone(),
+        evidence: Arc::default(),
+        settings: Arc::default(),
     }
 }
 
