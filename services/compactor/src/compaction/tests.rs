@@ -326,6 +326,22 @@ async fn a_dry_run_changes_nothing_and_tells_what_a_run_then_does() {
     );
 }
 
+/// Their events lie on several pages of the store, in no order.
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_of_many_events_are_named_once() {
+    let world = World::new().await;
+    let tenant = samples::tenant("many");
+    let (scope, name) = (samples::shared(&tenant), |n| samples::trace(&format!("t-{n:03}")));
+    let events = (0..60).flat_map(|n| (0..40).map(move |at| (n, at)));
+    let events: Vec<_> = events.map(|(n, at)| samples::step_event(&scope, &name(n), at)).collect();
+    world.store.append_events(&events).await.unwrap();
+    let plan = world.compactor().plan(&tenant, Policy::RawEvents).await.unwrap();
+    let mut named: Vec<String> = plan.planned.iter().flat_map(|task| task.work.names()).collect();
+    named.sort_unstable();
+    assert_eq!(named, (0..60).map(|n| name(n).to_string()).collect::<Vec<_>>());
+    assert_eq!(plan.planned.len(), 2);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_does_no_more_than_it_may_and_the_next_one_goes_on() {
     let world = World::new().await;
