@@ -77,7 +77,8 @@ fn by_situation(mut class: Vec<&Lesson>) -> Vec<Merge> {
     found
 }
 
-/// Greater is stronger: proven, then supported by more, then learned from more, then older.
+/// Greater is stronger: in the words of a person, if it is not retired; proven, then supported by more, then learned
+/// from more, then older.
 fn strength(l: &Lesson) -> impl Ord + use<> {
     let stage = match l.stage {
         Stage::Retired => 0,
@@ -86,7 +87,8 @@ fn strength(l: &Lesson) -> impl Ord + use<> {
         Stage::Active => 3,
     };
     let evidence = i64::from(l.supported) - i64::from(l.refuted);
-    (stage, evidence, l.sources.len(), Reverse(l.created_at), Reverse(l.id))
+    let by_person = l.revision.is_some() && l.stage != Stage::Retired;
+    (by_person, stage, evidence, l.sources.len(), Reverse(l.created_at), Reverse(l.id))
 }
 
 /// Looks through the facts of a tenant and finds those to be merged. Of each it keeps little, so that those of many

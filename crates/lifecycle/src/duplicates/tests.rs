@@ -1,3 +1,4 @@
+use hindsight_types::{Revision, RevisionCause};
 use proptest::prelude::*;
 use rstest::rstest;
 
@@ -8,6 +9,16 @@ const SEEN: &str = "the api container is out of memory and restarts";
 
 fn merged(all: &[Lesson]) -> Vec<(MemoryId, Vec<MemoryId>)> {
     lessons(all).into_iter().map(|m| (m.survivor, m.others)).collect()
+}
+
+fn by_hand() -> Revision {
+    Revision {
+        at: day(3),
+        cause: RevisionCause::Updated,
+        by: "ops".to_owned(),
+        reason: "it was not the whole truth".to_owned(),
+        request_id: String::new(),
+    }
 }
 
 #[test]
@@ -23,7 +34,9 @@ fn lessons_that_say_the_same_become_the_strongest_of_them() {
     assert!(same_lesson(&a, &b));
     assert_eq!(merged(&[a.clone(), b.clone()]), [(b.id, vec![a.id])]);
     let proven = Lesson { stage: Stage::Active, ..a.clone() };
-    assert_eq!(merged(&[b.clone(), proven]), [(a.id, vec![b.id])]);
+    assert_eq!(merged(&[b.clone(), proven.clone()]), [(a.id, vec![b.id])]);
+    let corrected = Lesson { revision: Some(by_hand()), advice: "as a person says".to_owned(), ..b };
+    assert_eq!(merged(&[corrected.clone(), proven]), [(corrected.id, vec![a.id])], "in a person's words");
 }
 
 #[rstest]
