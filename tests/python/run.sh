@@ -33,8 +33,8 @@ cp -r ../../proto "$work/package/proto"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
     --target "$work/site" "$work/package"
 
-# One run is enough to be warned of.
-export HINDSIGHT__WATCH__MIN_TIMES=1
+# One run is enough to be warned of, and spans are not long on their way.
+export HINDSIGHT__WATCH__MIN_TIMES=1 HINDSIGHT__INGEST__SPAN_GRACE=1s
 start_server "$HINDSIGHT_BIN"
 export HINDSIGHT_ADDRESS="$address" HINDSIGHT_SERVER="http://$address"
 
@@ -43,3 +43,5 @@ PYTHONPATH="$work/site:$work/stubs" checked "$venv/bin/python" -B test_readme.py
 export PYTHONPATH="$work/site:../../clients/python/tests"
 checked "$venv/bin/python" -B -m unittest discover -s ../../clients/python/tests
 checked "$venv/bin/python" -B test_roads.py
+PYTHONPATH="$work/stubs" checked "$venv/bin/python" -B test_mcp.py
+PYTHONPATH="$work/stubs" checked "$venv/bin/python" -B test_otlp.py

@@ -164,13 +164,6 @@ pub(crate) fn permission_denied(key: &str, missing: Permission) -> Status {
     error("auth", Code::PermissionDenied, "PERMISSION_MISSING", message, metadata)
 }
 
-fn unavailable(service: &str, reason: &str, what: &str, why: &str) -> Status {
-    tracing::warn!(service, reason, why, "{what} is unavailable");
-    let mut details = ErrorDetails::new();
-    details.set_retry_info(Some(RETRY_DELAY));
-    let message = format!("{what} does not answer; try again");
-    with_details(service, Code::Unavailable, reason, message, Metadata::new(), details)
-}
 /// As HTTP says it to a caller that does not speak gRPC.
 pub fn http_code(code: Code) -> StatusCode {
     match code {
@@ -197,11 +190,19 @@ pub(crate) fn code_of(status: StatusCode) -> Code {
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Code::Unimplemented,
         StatusCode::TOO_MANY_REQUESTS => Code::ResourceExhausted,
         StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
+        s if s.is_success() => Code::Ok,
         s if s.is_client_error() => Code::InvalidArgument,
         _ => Code::Internal,
     }
 }
 
+fn unavailable(service: &str, reason: &str, what: &str, why: &str) -> Status {
+    tracing::warn!(service, reason, why, "{what} is unavailable");
+    let mut details = ErrorDetails::new();
+    details.set_retry_info(Some(RETRY_DELAY));
+    let message = format!("{what} does not answer; try again");
+    with_details(service, Code::Unavailable, reason, message, Metadata::new(), details)
+}
 
 fn refused(service: &str, reason: &str, what: &str, why: String) -> Status {
     let message = format!("{what} refused the request: {why}");

@@ -10,7 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use tonic::Code;
 use tracing::{Span, field};
 
-use crate::{Caller, is_open_path, methods, status};
+use crate::{Caller, edge::OTLP_PATH, is_open_path, methods, status};
 
 /// One call on its way: a span in the caller's trace, and when it ends, however it ends, one line of log
 /// and its metrics.
@@ -20,6 +20,8 @@ pub(crate) struct Call {
     /// For the metrics; none for probes.
     method: Option<&'static str>,
     begun: Instant,
+    /// Whether the answer is one of plain HTTP, whose head says all.
+    plain: bool,
     ended: bool,
 }
 
@@ -39,7 +41,7 @@ impl Call {
         );
         span::serve(&span, method, headers);
         let known = (!is_open_path(path)).then(|| methods::known(method));
-        Self { span, method: known, begun: Instant::now(), ended: false }
+        Self { span, method: known, begun: Instant::now(), plain: path == OTLP_PATH, ended: false }
     }
 
     pub(crate) fn span(&self) -> &Span {
@@ -55,8 +57,7 @@ impl Call {
     pub(crate) fn respond<R>(mut self, response: Response<R>) -> Response<TracedBody<R>> {
         if let Some(code) = code(response.headers()) {
             self.end(code);
-        } else if !response.status().is_success() {
-            // Of plain HTTP.
+        } else if self.plain {
             self.end(status::code_of(response.status()));
         }
         response.map(|inner| TracedBody { inner: Box::pin(inner), call: self })

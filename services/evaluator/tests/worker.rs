@@ -3,20 +3,27 @@
 
 mod support;
 
+use std::time::Duration;
+
 use hindsight_evaluator::EvaluatorSettings;
 use hindsight_ingest::split;
 use hindsight_ports::{
-    MemoryStore as _, PageRequest, Queue, StoreError,
-    testkit::faulty_store::{Calls, Fault, StoreCall, When},
+    Envelope, MemoryStore as _, PageRequest, Queue, StoreError,
+    testkit::{
+        faulty_store::{Calls, Fault, StoreCall, When},
+        samples,
+    },
 };
 use hindsight_proto::{
     common::v1::EvaluationState as State,
     evaluator::v1::{EvaluateRequest, GetEvaluationRequest, ListFailuresRequest, ReplayFailuresRequest},
+    event::v1::EvaluationRequested,
 };
 use hindsight_types::{
     EvaluationState, Experience, Memory, MemoryKind, OutcomeStatus, StepStatus, UserId, Visibility,
 };
 use support::{
+use prost::Message as _;
     House,
     runs::{ask, experience, incident, judged, record, requested, settled, step},
     until, viewer,
@@ -134,6 +141,27 @@ async fn steps_that_never_come_are_a_failure_that_can_be_replayed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_imported_before_it_was_judged_is_replayed_with_the_failures() {
+    let house = House::new(plain()).await.run();
+    let run = incident("w-9");
+    house.store.append_events(&split(run.clone())).await.unwrap();
+    let imported = EvaluationRecord {
+        trace_id: run.trace_id.clone(),
+        scope: run.scope.clone(),
+        state: EvaluationState::Waiting { reason: "imported".to_owned() },
+        attempts: 0,
+        step_count: 6,
+        judge: String::new(),
+        updated_at: run.started_at,
+    };
+    house.store.put_evaluation_record(&imported).await.unwrap();
+    let replay = ReplayFailuresRequest::default();
+    assert_eq!(house.client().replay_failures(replay).await.unwrap().into_inner().replayed, 1);
+    record(&house, &viewer(), &run, judged).await;
+    house.stop().await;
+}
+
 async fn a_store_that_stumbles_delays_and_loses_nothing() {
     let house = House::new(plain()).await;
     let run = incident("w-5");
@@ -304,5 +332,57 @@ async fn a_run_taken_for_abandoned_is_judged_again_when_its_end_comes() {
         (found.trajectory.outcome.status == OutcomeStatus::Success).then_some(())
     })
     .await;
+    house.stop().await;
+}
+
+/// What asks for the run that the spans of `run`'s trace make.
+fn asked_by_root(
+    run: &hindsight_types::Trajectory,
+    not_before: Option<hindsight_types::Timestamp>,
+) -> Envelope {
+    let mut request = requested(run);
+    let asked = EvaluationRequested {
+        trace_id: run.trace_id.to_string(),
+        scope: Some(hindsight_codec::scope_to_proto(&run.scope)),
+        step_count: 0,
+        not_before: not_before.map(hindsight_codec::time_to_proto),
+    };
+    request.payload = asked.encode_to_vec();
+    request
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_told_by_spans_is_judged_some_time_after_its_root_and_again_when_spans_come_late() {
+    let house = House::new(plain()).await.run();
+    let mut run = incident("w-spans");
+    let tenant = run.scope.tenant.clone();
+    // The root does not say whose the run is, the tools do.
+    let anna = samples::private(&tenant, "anna");
+    let mut events: Vec<_> = (2..8).map(|id| samples::tool_span(&anna, &run.trace_id, id)).collect();
+    let late = events.pop().unwrap();
+    events.push(samples::root_span(&run.scope, &run.trace_id));
+    house.store.append_events(&events).await.unwrap();
+    let begun = std::time::Instant::now();
+    let soon = hindsight_types::Timestamp::now() + Duration::from_secs(2);
+    house.bus.publish(Queue::Evaluate, vec![asked_by_root(&run, Some(soon))]).await.unwrap();
+    run.scope = anna;
+    let anna = hindsight_types::Viewer::of_scope(&run.scope);
+    let known = record(&house, &anna, &run, judged).await;
+    assert!(begun.elapsed() >= Duration::from_secs(1), "spans may be on their way");
+    assert_eq!((known.step_count, &known.scope), (6, &run.scope));
+    assert_eq!(experience(&house, &anna, &run).await.unwrap().trajectory.steps.len(), 5);
+    assert_eq!(experience(&house, &viewer(), &run).await, None, "it is Anna's");
+
+    house.bus.publish(Queue::Evaluate, vec![asked_by_root(&run, None)]).await.unwrap();
+    settled(&house).await;
+    assert_eq!(record(&house, &anna, &run, judged).await.updated_at, known.updated_at, "nothing is new");
+    house.store.append_events(&[late]).await.unwrap();
+    house.bus.publish(Queue::Evaluate, vec![asked_by_root(&run, None)]).await.unwrap();
+    until("the verdict on all spans", || async {
+        (experience(&house, &anna, &run).await?.trajectory.steps.len() == 6).then_some(())
+    })
+    .await;
+    settled(&house).await;
+    assert_eq!(record(&house, &anna, &run, judged).await.step_count, 7);
     house.stop().await;
 }

@@ -96,3 +96,25 @@ async fn it_wraps_the_routes_of_a_server() {
     let unknown = client.check(HealthCheckRequest { service: "x".to_owned() }).await.unwrap_err();
     assert_eq!(unknown.code(), Code::NotFound);
 }
+
+#[tokio::test]
+async fn who_does_not_speak_grpc_is_refused_in_http() {
+    assert_eq!(call("/v1/metrics", &[]).await.status(), 401);
+    let grpc = call("/hindsight.t.v1.T/Get", &[("content-type", "application/grpc")]).await;
+    assert_eq!((grpc.status().as_u16(), code(&grpc)), (200, Some(Code::Unauthenticated)));
+    let panicked = call("/hindsight.t.v1.T/Panic", &[("authorization", "Bearer k-one")]).await;
+    assert_eq!(panicked.status(), 500);
+}
+
+#[tokio::test]
+async fn the_handler_of_traces_answers_who_is_refused() {
+    let handler = async |request: Request<Body>| {
+        assert_eq!(request.extensions().get::<Caller>(), None);
+        let refusal = request.extensions().get::<crate::Refusal>().map(|r| r.0.code());
+        assert_eq!(refusal, Some(Code::Unauthenticated));
+        Ok::<_, Infallible>(Response::new(Body::empty()))
+    };
+    let mut service = layer().layer(service_fn(handler));
+    let request = Request::builder().uri(crate::OTLP_PATH).body(Body::empty()).unwrap();
+    assert_eq!(service.ready().await.unwrap().call(request).await.unwrap().status(), 200);
+}

@@ -130,9 +130,9 @@ fn with_answers(calls: &mut Vec<Placed>, heard: Vec<Placed>) {
             let named = by_name.get(&answer.step.action_name).into_iter().flatten();
             named.copied().find(|at| calls[*at].step.observation.is_empty())
         } else {
-            let known = by_id.get(&answer.call_id).into_iter().flatten().copied();
-            let before = known.clone().filter(|at| calls[*at].at <= answer.at).last();
-            before.or_else(|| known.clone().next())
+            let mut known = by_id.get(&answer.call_id).into_iter().flatten().copied();
+            let before = known.clone().rfind(|at| calls[*at].at <= answer.at);
+            before.or_else(|| known.next())
         };
         match at {
             Some(at) => fill(&mut calls[at], answer),
