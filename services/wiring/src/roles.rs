@@ -48,9 +48,9 @@ pub fn collector(config: &Config, parts: &Parts) -> Arc<dyn Role> {
     let touch = (config.compactor.idle_after / 10).min(TOUCH);
     let settings = CollectorSettings {
         batch: config.ingest.batch,
+        span_grace_ms: config.ingest.span_grace.as_millis().try_into().unwrap_or(u64::MAX),
         touch_ms: touch.as_millis().try_into().unwrap_or(u64::MAX),
         ..CollectorSettings::default()
-        span_grace_ms: config.ingest.span_grace.as_millis().try_into().unwrap_or(u64::MAX),
     };
     let Parts { bus, store, embedder, clock, .. } = parts;
     let role = Collector::new(settings, bus.clone(), store.clone(), embedder.clone(), clock.clone());
