@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Clients in Python: starts HINDSIGHT_BIN on a free port with a data directory of its own and runs against it
-# test_client.py (stubs made of the schema), test_readme.py (what the READMEs say), the tests of clients/python, and
-# test_roads.py (what agents of different make leave, and are given).
+# test_client.py (stubs made of the schema), test_readme.py (what the READMEs say), test_otlp.py
+# (traces of OpenTelemetry), test_mcp.py (MCP server and proxy,
+# with the official client, and servers and inspector of npm), the tests of clients/python, and test_roads.py (what
+# agents of different make leave, and are given).
 #
 #   tests/python/run.sh HINDSIGHT_BIN
 #
@@ -22,6 +24,19 @@ if ! [ -f "$venv/complete" ]; then
     touch "$venv/complete"
 fi
 
+# MCP servers, and the inspector.
+node="${HINDSIGHT_TEST_CACHE:-$HOME/.cache/hindsight-tests}/mcp-node-2026.8.31-2.12.0"
+if ! command -v npm >/dev/null; then
+    echo "SKIPPED: npm is not to be had; MCP is tested without the servers and the inspector that it has"
+elif [ -f "$node/complete" ] || npm install --silent --no-audit --no-fund --prefix "$node" \
+    @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 \
+    @modelcontextprotocol/inspector@2.12.0 >&2; then
+    touch "$node/complete"
+    export HINDSIGHT_MCP_NODE="$node"
+else
+    echo "SKIPPED: the MCP servers and the inspector of npm are not to be had"
+fi
+
 source ../server.sh
 mkdir "$work/stubs"
 "$venv/bin/python" -m grpc_tools.protoc --proto_path=../../proto --python_out="$work/stubs" \
@@ -40,8 +55,8 @@ export HINDSIGHT_ADDRESS="$address" HINDSIGHT_SERVER="http://$address"
 
 PYTHONPATH="$work/stubs" checked "$venv/bin/python" test_client.py
 PYTHONPATH="$work/site:$work/stubs" checked "$venv/bin/python" -B test_readme.py
+PYTHONPATH="$work/stubs" checked "$venv/bin/python" -B test_mcp.py
+PYTHONPATH="$work/stubs" checked "$venv/bin/python" -B test_otlp.py
 export PYTHONPATH="$work/site:../../clients/python/tests"
 checked "$venv/bin/python" -B -m unittest discover -s ../../clients/python/tests
 checked "$venv/bin/python" -B test_roads.py
-PYTHONPATH="$work/stubs" checked "$venv/bin/python" -B test_mcp.py
-PYTHONPATH="$work/stubs" checked "$venv/bin/python" -B test_otlp.py

@@ -152,6 +152,25 @@ class MemoryServer(unittest.IsolatedAsyncioTestCase):
             async with Client(stdio([BIN, "mcp", "--data-dir", data])) as client:
                 await self.talk(client)
 
+    async def test_processes_share_a_directory_and_one_takes_the_place_of_another(self):
+        with tempfile.TemporaryDirectory() as data:
+            first = [BIN, "mcp-proxy", "--data-dir", data, "--", "cat"]
+            env = {k: v for k, v in os.environ.items() if k != "HINDSIGHT_SERVER"}
+            with subprocess.Popen(first, stdin=-1, stdout=-3, env=env) as first:
+                end = time.monotonic() + LIMIT
+                while not (pathlib.Path(data) / "serve.json").exists():
+                    self.assertLess(time.monotonic(), end)
+                    await asyncio.sleep(0.05)
+                async with Client(stdio([BIN, "mcp", "--data-dir", data])) as second:
+                    await second.call_tool("retain", {"user": "li", "content": "Li drinks green tea"})
+                    asked = {"user": "li", "question": "which tea does Li drink?"}
+                    while "green tea" not in texts(await second.call_tool("recall_user_memory", asked))[0]:
+                        self.assertLess(time.monotonic(), end)
+                    first.stdin.close()
+                    self.assertEqual(await asyncio.to_thread(first.wait, LIMIT), 0)
+                    while "green tea" not in texts(await second.call_tool("recall_user_memory", asked))[0]:
+                        self.assertLess(time.monotonic(), end)
+
     async def test_keys_are_those_of_the_caller(self):
         with tempfile.TemporaryDirectory() as folder:
             keys = [await self.key(tenant) for tenant in ["acme", "other"]]
@@ -199,7 +218,7 @@ class MemoryServer(unittest.IsolatedAsyncioTestCase):
     @needs_node("mcp-inspector")
     async def test_with_the_inspector(self):
         async def inspect(*arguments):
-            command = [node("mcp-inspector"), "--cli", *memory_server(), *arguments]
+            command = [node("mcp-inspector"), "--cli", "-e", f"HINDSIGHT_SERVER={SERVER}", BIN, "mcp", *arguments]
             process = await asyncio.create_subprocess_exec(*command, stdout=-1, stderr=-1)
             out, err = await asyncio.wait_for(process.communicate(), LIMIT)
             self.assertEqual(process.returncode, 0, err.decode())
@@ -273,16 +292,26 @@ class Proxy(unittest.IsolatedAsyncioTestCase):
         bin = pathlib.Path(sys.executable).parent
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["git", "init", "--quiet", folder], check=True)
+            page = pathlib.Path(folder) / "page.html"
+            page.write_text("<html><body><p>天气 is fine today, and it will be so tomorrow.</p></body></html>")
+            web = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "http.server", str(port := free_port()), "--directory", folder, stdout=-3, stderr=-3
+            )
+            self.addAsyncCleanup(web.wait)
+            self.addCleanup(web.terminate)
+            await reached(f"http://127.0.0.1:{port}/")
             servers = {
+                "mcp-server-fetch --allow-private-ips --ignore-robots-txt": [("fetch", {"url": f"http://127.0.0.1:{port}/page.html"})],
                 "mcp-server-time": [("convert_time", {"source_timezone": "Asia/Shanghai", "time": "12:00", "target_timezone": "UTC"})],
                 "mcp-server-git": [("git_status", {"repo_path": folder}), ("git_status", {"repo_path": "/nowhere"})],
             }
-            for name, calls in servers.items():
+            for command, calls in servers.items():
+                name, *arguments = command.split()
                 if not (bin / name).exists():
                     print(f"SKIPPED: {name} is not to be had", file=sys.stderr)
                     continue
                 with self.subTest(server=name):
-                    await self.same([str(bin / name)], calls)
+                    await self.same([str(bin / name), *arguments], calls)
 
     async def test_over_http(self):
         port = free_port()
@@ -376,7 +405,7 @@ class Memory(unittest.IsolatedAsyncioTestCase):
         async with Client(self.proxied("annotate")) as client:
             first = texts(await client.call_tool("status", {"service": "shop"}))
             warned = await client.call_tool("deploy", {"service": "shop", "port": 8080})
-        self.assertIn(self.goal, "".join(first[1:]), "the way of the runs before")
+        self.assertIn(self.goal, "".join(first[1:] + texts(warned)[1:]), "the way of the runs before")
         self.assertTrue(warned.is_error)
         self.assertIn("nginx", texts(warned)[0])
         self.assertIn("nginx", "".join(texts(warned)[1:]), warned)

@@ -93,6 +93,10 @@ pub(crate) enum Command {
     Snapshot(snapshot::Args),
     /// Bring a snapshot into an empty data directory.
     Restore(restore::Args),
+    /// Serve the memory to a client of the Model Context Protocol.
+    Mcp(mcp::Args),
+    /// Stand between an MCP client and any MCP server: what passes stays as it is, and becomes memory.
+    McpProxy(Box<mcp_proxy::Args>),
     /// Check or print the configuration.
     #[command(subcommand)]
     Config(config::Command),

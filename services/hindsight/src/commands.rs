@@ -16,6 +16,8 @@ pub(crate) mod import;
 pub(crate) mod import_memories;
 pub(crate) mod key;
 pub(crate) mod lessons;
+pub(crate) mod mcp;
+pub(crate) mod mcp_proxy;
 pub(crate) mod memories;
 pub(crate) mod recall;
 pub(crate) mod reembed;
@@ -27,9 +29,9 @@ pub(crate) mod show;
 pub(crate) mod snapshot;
 pub(crate) mod stats;
 pub(crate) mod subjects;
+pub(crate) mod watch;
 use hindsight_wiring::Failure;
 
-pub(crate) mod watch;
 use crate::{cli::Command, context::Context};
 
 /// Runs a command to its end; the exit code of success is its result.
@@ -40,9 +42,9 @@ pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
         Command::Serve(args) => context.block_on(serve::run(args, &context)),
         Command::Import(args) => context.block_on(import::run(args, &context)),
         Command::Recall(args) => context.block_on(recall::run(args, &context)),
+        Command::Watch(args) => context.block_on(watch::run(*args, &context)),
         Command::Retain(args) => context.block_on(retain::run(args, &context)),
         Command::Show(args) => context.block_on(show::run(args, &context)),
-        Command::Watch(args) => context.block_on(watch::run(*args, &context)),
         Command::Evaluate(args) => context.block_on(evaluate::run(args, &context)),
         Command::Reevaluate(args) => context.block_on(reevaluate::run(args, &context)),
         Command::Reembed(args) => context.block_on(reembed::run(args, &context)),
@@ -62,6 +64,8 @@ pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
         Command::Lessons(args) => context.block_on(lessons::run(args, &context)),
         Command::Stats(args) => context.block_on(stats::run(args, &context)),
         Command::Dlq(command) => context.block_on(dlq::run(command, &context)),
+        Command::Mcp(args) => context.block_on_input(mcp::run(args, &context)),
+        Command::McpProxy(args) => context.block_on_input(mcp_proxy::run(*args, &context)),
         Command::Demo(args) => context.block_on(demo::run(args, &context)),
     }
 }

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use hindsight_client::Client;
+use hindsight_client::{Client, RetryPolicy};
 use hindsight_config::{Config, Sources};
 use hindsight_telemetry::{Filter, Telemetry};
 use hindsight_wiring::{
@@ -27,6 +27,18 @@ impl Context {
         runtime.block_on(command)
     }
 
+    /// As [`Self::block_on`], for a command that serves a client at standard input: reading that cannot be ended,
+    /// and is not waited for.
+    pub(crate) fn block_on_input(
+        &self,
+        command: impl Future<Output = Result<u8, Failure>>,
+    ) -> Result<u8, Failure> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let result = runtime.block_on(command);
+        runtime.shutdown_background();
+        result
+    }
+
     /// Where settings come from; `flags` are those of the command.
     pub(crate) fn sources(&self, mut flags: Vec<(String, String)>) -> Sources {
         if let Some(dir) = &self.global.data_dir {
@@ -47,7 +59,7 @@ impl Context {
         let config = self.load(sources)?;
         let filter = match &config.log.filter {
             own if *own != Filter::default() => own.clone(),
-            _ => "warn,qdrant_edge=error".parse().map_err(|e| Failure::new(code::INTERNAL, e))?,
+            _ => "warn,qdrant_edge=error,rmcp=error".parse().map_err(|e| Failure::new(code::INTERNAL, e))?,
         };
         begin_log(&config, &filter)?;
         Ok(config)
@@ -89,6 +101,11 @@ impl Context {
         Ok(loaded.config)
     }
 
+    /// The settings for a command that is a client.
+    pub(crate) fn client_config(&self) -> Result<Config, Failure> {
+        self.config_quiet(self.sources(vec![]))
+    }
+
     /// Gives `work` a client: of the server that is named, of the one that serves the data directory, or
     /// of all roles in this process on the data directory.
     pub(crate) async fn with_client<T, F>(&self, work: impl FnOnce(Client) -> F) -> Result<T, Failure>
@@ -99,7 +116,7 @@ impl Context {
         if let Some(server) = &self.global.server {
             return work(Client::remote(server, key)?).await;
         }
-        let config = self.config_quiet(self.sources(vec![]))?;
+        let config = self.client_config()?;
         match DataDir::hold_async(config.data.dir.clone()).await? {
             Hold::Served(serving) => work(Client::remote(&serving.address, key)?).await,
             Hold::Mine(dir) => {
@@ -110,4 +127,37 @@ impl Context {
             }
         }
     }
+
+    /// As [`Self::with_client`], for work that takes long: other commands use the roles in this process meanwhile.
+    pub(crate) async fn with_standing_client<T>(
+        &self,
+        config: &Config,
+        work: impl AsyncFnOnce(Client, Way) -> T,
+    ) -> Result<T, Failure> {
+        let key = self.global.api_key.as_ref();
+        if let Some(server) = &self.global.server {
+            return Ok(work(Client::remote(server, key)?, Way::Only).await);
+        }
+        match DataDir::hold_async(config.data.dir.clone()).await? {
+            Hold::Served(serving) => {
+                // It may end soon, and is replaced rather than waited for.
+                let retry = RetryPolicy { repeats: 2, ..RetryPolicy::default() };
+                Ok(work(Client::remote(&serving.address, key)?.with_retry(retry), Way::Others).await)
+            }
+            Hold::Mine(dir) => {
+                let mut embedded = Embedded::start(config, dir, key).await?;
+                embedded.share().await?;
+                let result = work(embedded.client.clone(), Way::Only).await;
+                embedded.stop().await;
+                Ok(result)
+            }
+        }
+    }
+}
+
+/// Whether there may be another way to the memory when this one ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Only,
+    Others,
 }

@@ -8,6 +8,7 @@ mod json;
 mod names;
 mod render;
 mod snapshot;
+mod standing;
 mod ui;
 
 use std::process::ExitCode;

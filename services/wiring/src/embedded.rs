@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, net::Ipv4Addr, sync::Arc};
 
 use hindsight_api::{DEFAULT_TENANT, EdgeLayer, Keyring};
 use hindsight_client::Client;
@@ -7,10 +7,13 @@ use hindsight_ports::{Bus, BusError, Clock, Queue, SystemClock};
 use hindsight_runtime::{Exit, Running};
 use hindsight_types::TenantId;
 use secrecy::SecretString;
+use tokio::net::TcpListener;
+use tokio_util::task::AbortOnDropHandle;
+use tonic::transport::{Server, server::TcpIncoming};
 
 use crate::{
     Failure, Parts, RoleName, code,
-    data_dir::DataDir,
+    data_dir::{DataDir, Serving},
     models,
     parts::{Engine, is_embedded},
 };
@@ -21,7 +24,10 @@ pub struct Embedded {
     bus: Arc<dyn Bus>,
     running: Running,
     engine: Engine,
-    _dir: DataDir,
+    /// Whether it asks for no key although keys are configured.
+    unlocked: bool,
+    shared: Option<AbortOnDropHandle<()>>,
+    dir: DataDir,
 }
 
 impl fmt::Debug for Embedded {
@@ -67,7 +73,27 @@ impl Embedded {
             .await
             .map_err(|e| Failure::new(code::INTERNAL, e))?;
         let client = Client::local(running.routes(), key)?;
-        Ok(Self { client, bus: parts.bus.clone(), running, engine: parts.engine.clone(), _dir: dir })
+        let unlocked = key.is_none() && !config.auth.keys.is_empty();
+        let (bus, engine) = (parts.bus.clone(), parts.engine.clone());
+        Ok(Self { client, bus, running, engine, unlocked, shared: None, dir })
+    }
+
+    /// Lets other processes of this machine in, as a server that holds the directory does, until it stops. Not
+    /// where keys are configured and this process goes without.
+    pub async fn share(&mut self) -> Result<(), Failure> {
+        if self.unlocked {
+            return Ok(());
+        }
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = format!("http://{}", listener.local_addr()?);
+        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let router = Server::builder().add_routes(self.running.routes());
+        self.shared = Some(AbortOnDropHandle::new(tokio::spawn(async move {
+            if let Err(error) = router.serve_with_incoming(incoming).await {
+                tracing::warn!(%error, "other processes do not reach this one any more");
+            }
+        })));
+        self.dir.announce(&Serving { address, pid: std::process::id() })
     }
 
     /// Messages that are still to be handled, and messages that were set aside.
@@ -83,6 +109,7 @@ impl Embedded {
     }
 
     pub async fn stop(self) {
+        drop(self.shared);
         if self.running.stop().await != Exit::Clean {
             tracing::warn!("some work was left; it is done at the next start");
         }

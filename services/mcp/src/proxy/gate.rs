@@ -141,15 +141,16 @@ impl Gate {
         };
         let failed = glance.error.is_some() || glance.result.as_ref().is_some_and(|r| r.is_error);
         let mut after = self.after(&id, &open, failed, bytes);
-        let mut said: Vec<Reminder> = start.now().into_iter().collect();
-        said.extend(self.watcher.wait(&mut open.before).await);
+        let before = self.watcher.wait(&mut open.before).await;
+        // Asked first, it was answered first; one that was not may be by the next call.
+        let mut said: Vec<Reminder> = start.now().into_iter().chain(before).collect();
+        if start.is_open() {
+            self.state().start = start;
+        }
         if failed && glance.error.is_none() {
             said.extend(self.watcher.wait(&mut after).await);
         }
         if said.is_empty() {
-            // A start that was not answered yet may be by the next call.
-            let mut state = self.state();
-            state.start = start;
             return None;
         }
         let items: Vec<_> = said.iter().map(|r| item(r, &r.block)).collect();

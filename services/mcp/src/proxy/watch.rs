@@ -113,6 +113,11 @@ impl Watcher {
 }
 
 impl Reply {
+    /// Whether something may still come.
+    pub(crate) fn is_open(&self) -> bool {
+        self.answer.is_some()
+    }
+
     /// What came until now.
     pub(crate) fn now(&mut self) -> Option<Reminder> {
         let (answer, _) = self.answer.as_mut()?;
@@ -133,7 +138,7 @@ struct Work {
 /// Why a stream ended.
 enum End {
     /// Another task begins.
-    Next(Question),
+    Next(Box<Question>),
     /// Nobody asks any more.
     Done,
     Broken(Status),
@@ -148,7 +153,7 @@ impl Work {
                 Ok(Some(client)) => client,
                 Ok(None) | Err(End::Done | End::Broken(_)) => return,
                 Err(End::Next(next)) => {
-                    task = next;
+                    task = *next;
                     continue;
                 }
             };
@@ -157,7 +162,7 @@ impl Work {
             self.state.open.store(false, Ordering::Release);
             match end {
                 End::Done => return,
-                End::Next(next) => task = next,
+                End::Next(next) => task = *next,
                 End::Broken(status) => {
                     memory.failed("watching", &status);
                     if begun.elapsed() > LONGEST_PAUSE {
@@ -165,7 +170,7 @@ impl Work {
                     }
                     match self.silent(tokio::time::sleep(pause)).await {
                         Ok(()) => pause = (pause * 2).min(LONGEST_PAUSE),
-                        Err(End::Next(next)) => task = next,
+                        Err(End::Next(next)) => task = *next,
                         Err(_) => return,
                     }
                 }
@@ -191,7 +196,7 @@ impl Work {
                 done = &mut other => return Ok(done),
                 question = self.questions.recv() => match question {
                     None => return Err(End::Done),
-                    Some(next) if matches!(next.event, Event::Start(_)) => return Err(End::Next(next)),
+                    Some(next) if matches!(next.event, Event::Start(_)) => return Err(End::Next(Box::new(next))),
                     Some(_) => {}
                 },
             }
@@ -231,7 +236,7 @@ impl Work {
             tokio::select! {
                 question = self.questions.recv() => match question {
                     None => return End::Done,
-                    Some(next) if matches!(next.event, Event::Start(_)) => return End::Next(next),
+                    Some(next) if matches!(next.event, Event::Start(_)) => return End::Next(Box::new(next)),
                     Some(question) => send(question, &mut asked),
                 },
                 answer = answers.message() => match answer {

@@ -1,0 +1,116 @@
+use std::{ffi::OsString, net::SocketAddr, time::Duration};
+
+use clap::ValueEnum;
+use hindsight_mcp::{
+    Memory,
+    proxy::{self, About, HttpProxy, Settings},
+};
+use hindsight_runtime::StopSignal;
+use hindsight_wiring::{Failure, code};
+
+use super::mcp::listen;
+use crate::{context::Context, standing};
+
+/// Exit code of shells for a command that cannot be run.
+const NOT_STARTED: u8 = 127;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What it does beside passing messages on.
+    #[arg(long, value_enum, default_value_t = Mode::Observe)]
+    mode: Mode,
+    /// What the calls are for, in words; told from the names of client and server by default.
+    #[arg(long, env = "HINDSIGHT_GOAL")]
+    goal: Option<String>,
+    /// The person the agent works for; what is learned is theirs alone.
+    #[arg(long, env = "HINDSIGHT_USER")]
+    user: Option<String>,
+    /// The agent that makes the calls; the name of the client by default.
+    #[arg(long)]
+    agent: Option<String>,
+    /// Kind of task, as in incident or refund.
+    #[arg(long)]
+    task_type: Option<String>,
+    /// Where the tools run, as in docker or k8s. May be given several times.
+    #[arg(long, value_name = "TAG")]
+    env: Vec<String>,
+    /// A task ends when nothing is heard for so long.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m")]
+    idle: Duration,
+    /// How long a check may hold up a call, or the result of one that failed; then there is no warning.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10ms")]
+    patience: Duration,
+    /// Stand before this server over streamable HTTP, as in http://HOST:PORT/mcp.
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    url: Option<String>,
+    /// Where clients reach the proxy of --url; port 0 takes a free one.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0", requires = "url")]
+    listen: SocketAddr,
+    /// Start this server and stand before its standard input and output.
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "url")]
+    command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Record what happens.
+    Observe,
+    /// Also add a warning to the result of a call that is known to fail, and what is known of a failure.
+    Annotate,
+    /// Also answer a call that is known to fail with the warning; made again, it goes through.
+    Confirm,
+}
+
+impl From<Mode> for proxy::Mode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Observe => Self::Observe,
+            Mode::Annotate => Self::Annotate,
+            Mode::Confirm => Self::Confirm,
+        }
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, humantime::DurationError> {
+    humantime::parse_duration(text)
+}
+
+/// Passes messages on until the server or the client ends; the exit code is that of the server.
+pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
+    let settings = Settings {
+        mode: args.mode.into(),
+        about: About {
+            goal: args.goal,
+            user: args.user.unwrap_or_default(),
+            agent: args.agent,
+            task_type: args.task_type.unwrap_or_default(),
+            environment: args.env,
+        },
+        idle: args.idle,
+        patience: args.patience,
+    };
+    standing::beside(context, async |memory| match &args.url {
+        Some(url) => over_http(url, args.listen, settings, memory, context).await,
+        None => proxy::stdio(&args.command, settings, memory).await.map_err(|e| {
+            let server = args.command.first().map(|c| c.to_string_lossy()).unwrap_or_default();
+            Failure::new(NOT_STARTED, format!("cannot run `{server}`: {e}"))
+        }),
+    })
+    .await
+}
+
+async fn over_http(
+    url: &str,
+    address: SocketAddr,
+    settings: Settings,
+    memory: Memory,
+    context: &Context,
+) -> Result<u8, Failure> {
+    let stop = StopSignal::default();
+    let _signals = stop.on_signals()?;
+    let proxy = HttpProxy::new(url, settings, memory).map_err(|e| Failure::new(code::USAGE, e))?;
+    let listener = listen(address, "--listen").await?;
+    context.ui.note(&format!("passing on {url} at http://{}{}", listener.local_addr()?, proxy.path()));
+    proxy.serve(listener, stop.requested()).await?;
+    Ok(0)
+}
