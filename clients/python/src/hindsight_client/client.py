@@ -47,7 +47,8 @@ class Client(Shared):
         strict: bool = False,
         timeout: Optional[float] = None,
     ) -> Recall:
-        """Brings the right few memories for a task, question or state. Made within a task, it belongs to it.
+        """Brings the right few memories for a task, question or state. Made within a task and before its
+        first step, it belongs to it.
 
         ``kinds``: which; empty for facts when a user is named, and experience, lessons and failure patterns.
         ``limit``: most items, 0 for 3. ``token_budget``: of the block, 0 for 1500. ``recent``: what was said just
