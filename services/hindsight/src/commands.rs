@@ -64,8 +64,8 @@ pub(crate) fn run(command: Command, context: Context) -> Result<u8, Failure> {
         Command::Lessons(args) => context.block_on(lessons::run(args, &context)),
         Command::Stats(args) => context.block_on(stats::run(args, &context)),
         Command::Dlq(command) => context.block_on(dlq::run(command, &context)),
-        Command::Mcp(args) => context.block_on_input(mcp::run(args, &context)),
-        Command::McpProxy(args) => context.block_on_input(mcp_proxy::run(*args, &context)),
+        Command::Mcp(args) => context.block_on_input(|| (), mcp::run(args, &context)),
+        Command::McpProxy(args) => context.block_on_input(args.first(), mcp_proxy::run(*args, &context)),
         Command::Demo(args) => context.block_on(demo::run(args, &context)),
     }
 }

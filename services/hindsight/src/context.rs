@@ -28,12 +28,14 @@ impl Context {
     }
 
     /// As [`Self::block_on`], for a command that serves a client at standard input: reading that cannot be ended,
-    /// and is not waited for.
+    /// and is not waited for. Each other thread of the runtime does `first` at its start.
     pub(crate) fn block_on_input(
         &self,
+        first: fn(),
         command: impl Future<Output = Result<u8, Failure>>,
     ) -> Result<u8, Failure> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().enable_all().on_thread_start(first).build()?;
         let result = runtime.block_on(command);
         runtime.shutdown_background();
         result

@@ -76,12 +76,24 @@ impl Default for Settings {
     }
 }
 
+/// Niceness of what may wait; 19 is the most.
+const LOW: i32 = 15;
 /// Default of [`Settings::idle`].
 pub const IDLE: Duration = Duration::from_secs(600);
 /// Default of [`Settings::patience`].
 pub const PATIENCE: Duration = Duration::from_millis(10);
 /// How long the end of the process waits for the last records to be durable.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Has the calling thread run only when those that pass messages on need no core.
+pub fn give_way() {
+    // Elsewhere it would be the whole process.
+    if cfg!(target_os = "linux")
+        && let Err(error) = rustix::process::setpriority_process(None, LOW)
+    {
+        tracing::debug!(%error, "recording has the same priority as messages");
+    }
+}
 
 /// What all connections share.
 #[derive(Debug)]
@@ -119,6 +131,8 @@ impl Proxy {
             self.counts.clone(),
             Arc::new(SystemClock),
         );
+        // Those that have ended are let go of.
+        while self.work.try_join_next().is_some() {}
         self.work.spawn(observer.run(self.settings.idle));
         let confirm = match self.settings.mode {
             Mode::Observe => return Connection { notes, gate: None },

@@ -19,13 +19,14 @@ const MODES: [&str; 3] = ["observe", "annotate", "confirm"];
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Calls in each mode.
-    #[arg(long, default_value_t = 3000)]
+    #[arg(long, default_value_t = 2000)]
     calls: usize,
     /// Bytes of arguments, and of the result.
     #[arg(long, default_value_t = 512)]
     bytes: usize,
-    /// Pause between two calls, as an agent makes one; without, the recording of the calls before is measured, too.
-    #[arg(long, default_value_t = 2)]
+    /// Pause between two calls. An agent makes a longer one; without, the recording of the calls before is measured,
+    /// too.
+    #[arg(long, default_value_t = 10)]
     pause_ms: u64,
 }
 

@@ -51,6 +51,13 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
+impl Args {
+    /// What threads that work beside the messages do first. Where a check is waited for, they work for the messages.
+    pub(crate) fn first(&self) -> fn() {
+        if self.mode == Mode::Observe && self.url.is_none() { proxy::give_way } else { || () }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
     /// Record what happens.
