@@ -87,19 +87,17 @@ impl Watcher {
 
     /// What came, or comes in time.
     pub(crate) async fn wait(&self, reply: &mut Reply) -> Option<Reminder> {
-        let (mut answer, asked) = reply.answer.take()?;
-        if self.state.late.load(Ordering::Relaxed) >= LATE {
-            return answer.try_recv().ok();
-        }
-        match timeout_at(asked + self.patience, &mut answer).await {
-            Ok(answered) => answered.ok(),
-            Err(_) => {
-                self.state.late.fetch_add(1, Ordering::Relaxed);
-                self.counts.late.fetch_add(1, Ordering::Relaxed);
-                reply.answer = Some((answer, asked));
-                None
+        let (answer, asked) = reply.answer.as_mut()?;
+        let end = *asked + self.patience;
+        if self.state.late.load(Ordering::Relaxed) < LATE && Instant::now() < end {
+            if let Ok(answered) = timeout_at(end, answer).await {
+                reply.answer = None;
+                return answered.ok();
             }
+            self.state.late.fetch_add(1, Ordering::Relaxed);
+            self.counts.late.fetch_add(1, Ordering::Relaxed);
         }
+        reply.now()
     }
 
     fn send(&self, event: Event) -> Reply {
