@@ -68,7 +68,13 @@ pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     let work = |client: Client| async move {
         match client.forget_subject(request).await?.outcome {
             Some(Outcome::Forgetting(begun)) if args.no_wait => Ok(begun),
-            Some(Outcome::Forgetting(begun)) => follow(&client, begun).await,
+            Some(Outcome::Forgetting(begun)) => {
+                ui.note(&format!(
+                    "it goes on by itself; `hindsight forget --follow {}` shows how far it is",
+                    begun.id
+                ));
+                follow(&client, begun).await
+            }
             _ => Err(Failure::new(code::INTERNAL, "the server answered without a forgetting")),
         }
     };

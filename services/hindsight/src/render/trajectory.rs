@@ -14,7 +14,9 @@ use crate::{names, ui::Style};
 const WIDTH: usize = 110;
 
 pub(crate) fn draw(r: &GetTrajectoryResponse, full: bool) -> String {
-    let Some(run) = &r.trajectory else { return "the run is empty".to_owned() };
+    let Some(run) = &r.trajectory else {
+        return "nothing of this run is left but the record of its evaluation".to_owned();
+    };
     let mut text = head(run, r.evaluation.as_ref());
     for step in &run.steps {
         let verdict =

@@ -70,6 +70,10 @@ fn an_anonymous_id_is_merged_into_a_user_and_back() {
     // What the anonymous id says meanwhile is the user's.
     home.json(&["retain", "--user", "visitor-7", "--key", "food", "I eat no nuts"]);
     assert_eq!(contents("tom").len(), 2);
+    // Forgetting the one id would forget nothing of this.
+    let refused = home.run(&["forget", "visitor-7", "--yes"]);
+    assert_ne!(refused.code(), 0);
+    assert!(refused.stderr().contains("forget `tom`, or undo the merge"), "{}", refused.stderr());
 
     let told = home.run(&["subjects", "undo", "visitor-7"]);
     assert!(told.stdout().contains("are back"), "{}{}", told.stdout(), told.stderr());

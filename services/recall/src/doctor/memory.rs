@@ -82,7 +82,7 @@ impl Doctor {
             LessonStage::Candidate if policy.gate != Gate::Off => chain.broken(
                 Stage::Stored,
                 "CANDIDATE",
-                format!("candidate, not served yet: waits for {}", standing.next),
+                format!("candidate, {}: waits for {}", unproven(policy.gate), standing.next),
                 format!("approve it if you know it to be right: `hindsight lessons approve {id} --reason …`"),
             ),
             stage => {
@@ -95,6 +95,16 @@ impl Doctor {
                 Ok(())
             }
         })
+    }
+}
+
+/// How advice that nothing confirms is served.
+fn unproven(gate: Gate) -> &'static str {
+    match gate {
+        Gate::People => "not served before somebody approves it",
+        Gate::Evidence | Gate::Off => {
+            "not served but beside a run that it was learned from, to half of the recalls"
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use hindsight_codec::{forgetting_to_proto, memory_kind_from_proto};
 use hindsight_forgetting::{Forgetter, Trouble};
 use hindsight_proto::memory::v1::{self as pb, forget_subject_response::Outcome};
 use hindsight_types::{
-    Forgetting, ForgettingId, Invalid, Memory, MemoryId, MemoryKind, Scope, Subject, TenantId, UserId,
-    Visibility,
+    Forgetting, ForgettingId, Invalid, Memory, MemoryId, MemoryKind, MergeState, Scope, Subject,
+    SubjectMerge, TenantId, UserId, Viewer, Visibility,
 };
 use tonic::{Code, Status};
 
@@ -42,13 +42,10 @@ impl Memories {
         let begun = forgetter.forget.forgetting(&caller.tenant, forgetting).await.map_err(store)?;
         let subject = match begun {
             Some(begun) if names(&begun, kind, id) => begun.subject,
-            _ => {
-                let found = self.store.get(&viewer, kind, id).await.map_err(store)?;
-                match found.ok_or_else(|| status::not_found(NAME, "memory", id))? {
-                    Memory::Experience(experience) => Subject::Run(experience.trajectory.trace_id),
-                    _ => Subject::Memory(kind, id),
-                }
-            }
+            _ => match self.held(&viewer, kind, id).await? {
+                Memory::Experience(experience) => Subject::Run(experience.trajectory.trace_id),
+                _ => Subject::Memory(kind, id),
+            },
         };
         let f = self.carry_out(forgetter, &caller, forgetting, subject, reason).await?;
         Ok(pb::DeleteMemoryResponse { forgetting: Some(forgetting_to_proto(&f)) })
@@ -62,6 +59,7 @@ impl Memories {
         caller.require(Permission::Admin)?;
         let pb::ForgetSubjectRequest { user, reason: why, request_id, validate_only } = request;
         let user = UserId::new(user).map_err(invalid)?;
+        self.stands_alone(&caller.tenant, &user).await?;
         let subject = Subject::User(user);
         let forgetter = self.forgetter()?;
         if validate_only {
@@ -91,6 +89,29 @@ impl Memories {
         Ok(pb::GetForgettingResponse { forgetting: Some(forgetting_to_proto(&found)) })
     }
 
+    /// The memory, wherever it is.
+    async fn held(&self, viewer: &Viewer, kind: MemoryKind, id: MemoryId) -> Result<Memory, Status> {
+        if let Some(found) = self.store.get(viewer, kind, id).await.map_err(store)? {
+            return Ok(found);
+        }
+        let archived = match &self.care.archive {
+            Some(archive) => archive.archived(viewer, id).await.map_err(store)?,
+            None => None,
+        };
+        let found = archived.map(|archived| archived.memory).filter(|memory| memory.kind() == kind);
+        found.ok_or_else(|| status::not_found(NAME, "memory", id))
+    }
+
+    /// What was a merged user's is the other's now: forgetting the one would leave all of it, and end the merge's undoing.
+    async fn stands_alone(&self, tenant: &TenantId, user: &UserId) -> Result<(), Status> {
+        let Some(subjects) = &self.care.subjects else { return Ok(()) };
+        let merge = subjects.merge_of(tenant, user).await.map_err(store)?;
+        match merge.filter(|merge| matches!(merge.state, MergeState::Merging | MergeState::Merged)) {
+            Some(merge) => Err(merged(&merge)),
+            None => Ok(()),
+        }
+    }
+
     async fn carry_out(
         &self,
         forgetter: &Forgetter,
@@ -118,6 +139,15 @@ impl Memories {
         let message = "this process was made without what it takes to forget";
         self.care.forgetter.as_ref().ok_or_else(|| Status::new(Code::Unimplemented, message))
     }
+}
+
+fn merged(merge: &SubjectMerge) -> Status {
+    let SubjectMerge { from, to, .. } = merge;
+    let message = format!(
+        "`{from}` was merged into `{to}`, who has what was remembered: forget `{to}`, or undo the merge first"
+    );
+    let metadata = [("from", from.to_string()), ("to", to.to_string())];
+    status::error(NAME, Code::FailedPrecondition, "SUBJECT_MERGED", message, metadata)
 }
 
 /// Whether a forgetting is of this memory.

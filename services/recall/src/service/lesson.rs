@@ -9,7 +9,8 @@ use hindsight_lifecycle::{Arm, Standing, Uplift, restage, stage::of_lesson};
 use hindsight_ports::{Ledger, StoreError};
 use hindsight_proto::{common::v1::Stage as PbStage, memory::v1 as pb};
 use hindsight_types::{
-    Invalid, Lesson, Memory, MemoryId, MemoryKind, Review, ReviewDecision, ReviewId, Stage, TenantId, Viewer,
+    Gate, Invalid, Lesson, Memory, MemoryId, MemoryKind, Review, ReviewDecision, ReviewId, Stage, TenantId,
+    Viewer,
 };
 use tonic::Status;
 use uuid::Uuid;
@@ -34,12 +35,14 @@ impl Order {
     fn new(caller: Caller, request: pb::ReviewLessonRequest) -> Result<Self, Invalid> {
         let pb::ReviewLessonRequest { memory_id, user, decision, reason: why, request_id: request } = request;
         request_id(&request)?;
+        let lesson = MemoryId::parse(&memory_id)?;
+        // Of this lesson: a request that is used for another one as well must not swallow what is said of it.
         let id = match request.as_str() {
             "" => ReviewId(Uuid::new_v4()),
-            request => ReviewId::of_request(&caller.tenant, request),
+            request => ReviewId::of_request(&caller.tenant, &format!("{lesson} {request}")),
         };
         Ok(Self {
-            lesson: MemoryId::parse(&memory_id)?,
+            lesson,
             decision: review_decision_from_proto(decision)?,
             reason: reason(&why, true)?,
             by: caller.key.to_string(),
@@ -68,9 +71,15 @@ impl Memories {
         let stage = wanted(stage).map_err(invalid)?;
         let page = page(page_size, page_token).map_err(invalid)?;
         let ledger = self.ledger()?;
-        let found = ledger.lessons(&viewer, stage, &page).await.map_err(store)?;
+        // Without a gate lessons serve whatever the stage on record is, and are listed as what they serve as.
+        let ungated = self.care.policies.of(&viewer.tenant).gate == Gate::Off;
+        let found = ledger.lessons(&viewer, stage.filter(|_| !ungated), &page).await.map_err(store)?;
         let weighed = found.items.into_iter().map(|lesson| self.weigh(ledger, &viewer.tenant, lesson));
-        let lessons = stream::iter(weighed).buffered(AT_ONCE).try_collect().await.map_err(store)?;
+        let mut lessons: Vec<pb::LessonStanding> =
+            stream::iter(weighed).buffered(AT_ONCE).try_collect().await.map_err(store)?;
+        if let (true, Some(stage)) = (ungated, stage.map(stage_to_proto)) {
+            lessons.retain(|lesson| lesson.standing.as_ref().is_some_and(|s| s.stage == stage));
+        }
         Ok(pb::ListLessonsResponse { lessons, next_page_token: found.next_token })
     }
 

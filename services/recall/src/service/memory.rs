@@ -23,7 +23,8 @@ use hindsight_proto::memory::v1::{
     memory_service_server::MemoryService,
 };
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, MemoryId, Scope, TraceId, Trajectory, Viewer,
+    EvaluationRecord, EvaluationState, Event, Experience, Memory, MemoryId, Scope, TraceId, Trajectory,
+    Viewer,
 };
 use tonic::{Code, Request, Response, Status};
 
@@ -292,7 +293,7 @@ impl Memories {
         trace: &TraceId,
     ) -> Result<Option<GetTrajectoryResponse>, StoreError> {
         let record = self.store.evaluation_record(viewer, trace).await?;
-        if let Some(experience) = self.store.experience(viewer, trace).await? {
+        if let Some(experience) = self.judged(viewer, trace).await? {
             return Ok(Some(GetTrajectoryResponse {
                 trajectory: Some(trajectory_to_proto(&experience.trajectory)),
                 evaluation: Some(evaluation_to_proto(&experience.evaluation)),
@@ -309,6 +310,19 @@ impl Memories {
             trajectory: trajectory.as_ref().map(trajectory_to_proto),
             evaluation: None,
             record: record.as_ref().map(evaluation_record_to_proto),
+        }))
+    }
+
+    /// The judged run, also when it left for the archive.
+    async fn judged(&self, viewer: &Viewer, trace: &TraceId) -> Result<Option<Experience>, StoreError> {
+        if let Some(found) = self.store.experience(viewer, trace).await? {
+            return Ok(Some(found));
+        }
+        let Some(archive) = &self.care.archive else { return Ok(None) };
+        let archived = archive.archived(viewer, MemoryId::experience(&viewer.tenant, trace)).await?;
+        Ok(archived.and_then(|archived| match archived.memory {
+            Memory::Experience(experience) => Some(*experience),
+            _ => None,
         }))
     }
 

@@ -54,7 +54,6 @@ impl Import {
         let (lost, kept): (Vec<_>, Vec<_>) =
             records.into_iter().partition(|record| gone.takes(record).is_some());
         answer.forgotten = size(lost.len());
-        let unjudged = self.unjudged(&kept).await.map_err(store)?;
         let encoded = self.encode(kept).await?;
         for restored in self.transfer.restore_all(&encoded).await.map_err(store)? {
             match restored {
@@ -62,10 +61,11 @@ impl Import {
                 Restored::Present => answer.present += 1,
             }
         }
-        for record in unjudged {
+        let written = || encoded.iter().map(|record| &record.value);
+        // Only now: the evaluations of these runs may have come with them.
+        for record in self.unjudged(written()).await.map_err(store)? {
             self.store.put_evaluation_record(&record).await.map_err(store)?;
         }
-        let written = || encoded.iter().map(|record| &record.value);
         let late = self.gone(tenant, written()).await.map_err(store)?;
         self.sweep(tenant, lost.iter().filter_map(|record| gone.takes_along(record))).await?;
         self.sweep(tenant, written().filter_map(|record| late.takes(record))).await?;
@@ -111,7 +111,10 @@ impl Import {
 
     /// Runs that ended and were not judged where they are from: put on record, so that they are listed and can be
     /// replayed. Evaluations come before events.
-    async fn unjudged(&self, records: &[RecordBody]) -> Result<Vec<EvaluationRecord>, StoreError> {
+    async fn unjudged<'a>(
+        &self,
+        records: impl Iterator<Item = &'a RecordBody>,
+    ) -> Result<Vec<EvaluationRecord>, StoreError> {
         let mut unjudged = Vec::new();
         for record in records {
             let RecordBody::Event(Event { scope, trace_id, body: EventBody::Completed(end), .. }) = record

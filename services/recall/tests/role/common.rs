@@ -1,10 +1,12 @@
 //! The role over a real store in a temporary directory, with a store between that fails on purpose, called
 //! through its gRPC services.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use hindsight_api::{Caller, Permission, Permissions};
+use hindsight_bus_local::{LocalBus, LocalBusOptions};
 use hindsight_embed::HashingEmbedder;
+use hindsight_forgetting::{Files, Forgetter};
 use hindsight_ports::{Clock, Embedder, MemoryStore, Reranker, testkit::faulty_store::FaultyStore};
 use hindsight_proto::{
     memory::v1::memory_service_client::MemoryServiceClient,
@@ -71,7 +73,7 @@ impl World {
         vectors.prepare(embedder.id()).await.unwrap();
         let store = Arc::new(FaultyStore::new(vectors.clone(), 1));
         let role = Recall::new(settings, store.clone(), embedder, Arc::new(Fixed));
-        let role = role.knowing(vectors.clone()).caring(care(&vectors));
+        let role = role.knowing(vectors.clone()).caring(care(&vectors, dir.path()));
         Self { store, vectors, role, _dir: dir }
     }
 
@@ -141,8 +143,16 @@ impl World {
     }
 }
 
-fn care(store: &Arc<Store>) -> Care {
+fn care(store: &Arc<Store>, dir: &Path) -> Care {
+    let forgetter = Forgetter {
+        forget: store.clone(),
+        bus: Arc::new(LocalBus::open(&dir.join("bus.db"), LocalBusOptions::default()).unwrap()),
+        clock: Arc::new(Fixed),
+        store_files: Files::OutOfReach("not looked at here"),
+        queue_files: Files::OutOfReach("not looked at here"),
+    };
     Care {
+        forgetter: Some(forgetter),
         history: Some(store.clone()),
         subjects: Some(store.clone()),
         browse: Some(store.clone()),

@@ -209,3 +209,16 @@ async fn reviews_are_checked() {
     let done = client.review_lesson(secret).await.unwrap().into_inner().review.unwrap();
     assert!(!done.reason.contains("AKIAIOSFODNN7EXAMPLE"), "{}", done.reason);
 }
+
+#[tokio::test]
+async fn a_request_id_used_for_another_lesson_loses_no_review() {
+    let world = World::new().await;
+    let (first, second) =
+        (lesson("logs", "a loop", Stage::Candidate), lesson("disk", "full", Stage::Candidate));
+    let (one, other) = (first.id(), second.id());
+    world.remember(vec![first, second]).await;
+    let mut client = world.memories("acme");
+    client.review_lesson(review(one, ReviewDecision::Approved, "r-1")).await.unwrap();
+    client.review_lesson(review(other, ReviewDecision::Rejected, "r-1")).await.unwrap();
+    assert_eq!((stage(&world, one).await, stage(&world, other).await), (Stage::Active, Stage::Retired));
+}

@@ -6,6 +6,7 @@ mod arms;
 mod chance;
 mod changing;
 mod common;
+mod deletion;
 mod doctor;
 mod examples;
 mod explain;

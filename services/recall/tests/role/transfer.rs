@@ -14,8 +14,8 @@ use hindsight_proto::{
     storage::v1::{Record, record::Body},
 };
 use hindsight_types::{
-    EvaluationState, Forgotten, Memory, MemoryKind as Stored, Scope, Stage, Subject, TraceId, UserId, Viewer,
-    Visibility,
+    EvaluationRecord, EvaluationState, Forgotten, Memory, MemoryKind as Stored, Scope, Stage, Subject,
+    TraceId, UserId, Viewer, Visibility,
 };
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
@@ -86,6 +86,27 @@ async fn what_is_exported_is_recalled_where_it_is_imported() {
     let (viewer, run) = (Viewer::of_tenant(tenant("acme")), TraceId::new("t-1").unwrap());
     let record = there.store.evaluation_record(&viewer, &run).await.unwrap().unwrap();
     assert!(matches!(record.state, EvaluationState::Waiting { .. }), "{record:?}");
+}
+
+#[tokio::test]
+async fn a_run_that_was_judged_stays_judged_where_it_is_imported() {
+    let (here, there) = (filled().await, World::new().await);
+    let (viewer, run) = (Viewer::of_tenant(tenant("acme")), TraceId::new("t-1").unwrap());
+    let judged = EvaluationRecord {
+        trace_id: run.clone(),
+        scope: Scope::new(tenant("acme"), Visibility::Tenant),
+        state: EvaluationState::Judged,
+        attempts: 1,
+        step_count: 1,
+        judge: "slice/1".to_owned(),
+        updated_at: time(0),
+    };
+    here.store.put_evaluation_record(&judged).await.unwrap();
+    let (header, records) = exported(&here).await;
+    for _ in 0..2 {
+        import(&there, &header, records.clone()).await.unwrap();
+        assert_eq!(there.store.evaluation_record(&viewer, &run).await.unwrap().as_ref(), Some(&judged));
+    }
 }
 
 #[tokio::test]
