@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use hindsight_types::{Memory, MemoryId, OutcomeStatus, Stage, TraceId, Withheld, WithheldReason};
+use hindsight_types::{Gate, Memory, MemoryId, OutcomeStatus, Stage, TraceId, Withheld, WithheldReason};
 
 use super::{
     Candidate, Ranked, Ranking, Request, best_first,
@@ -68,10 +68,11 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// A lesson that is not proven is only shown beside a run it was learned from.
+    /// A lesson that is not proven is only shown beside a run it was learned from; where people decide, not at all.
     pub(super) fn take_beside_its_run(&mut self, candidates: Vec<Candidate>) {
+        let tried = self.settings.serving.gate != Gate::People;
         let (beside, alone): (Vec<_>, Vec<_>) =
-            candidates.into_iter().partition(|c| self.holds_source_of(&c.memory));
+            candidates.into_iter().partition(|c| tried && self.holds_source_of(&c.memory));
         self.take(beside);
         self.withheld.extend(alone.iter().map(|c| withhold(c, WithheldReason::Stage, None)));
     }
@@ -237,8 +238,8 @@ fn empty_reason(withheld: &[Withheld], settings: &Settings) -> String {
         (WithheldReason::Expired, "expired".to_owned()),
         (WithheldReason::Control, "on trial and kept back by chance".to_owned()),
         (WithheldReason::HoldOut, "kept back by chance, to see whether they still help".to_owned()),
-        (WithheldReason::NearDuplicate, "saying the same as one that was kept back".to_owned()),
         (WithheldReason::SaidBefore, "said on this stream already".to_owned()),
+        (WithheldReason::NearDuplicate, "saying the same as one that was kept back".to_owned()),
     ];
     let parts: Vec<String> = reasons
         .into_iter()

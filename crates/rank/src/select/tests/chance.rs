@@ -165,6 +165,19 @@ fn people_try_nothing_and_without_a_gate_all_is_served() {
     assert_eq!(at(Gate::Off), [None, None, None, stage]);
 }
 
+#[test]
+fn where_people_decide_an_unproven_lesson_is_not_even_shown_beside_its_run() {
+    let mut candidate = advice("512Mi", Stage::Candidate);
+    candidate.sources = vec![TraceId::new("t-1").unwrap()];
+    let shown = |gate| {
+        let serving = Serving { gate, ..Serving::default().certain() };
+        let hits = vec![hit_of(&candidate), near(run_of("t-1", QUERY), QUERY)];
+        reason(&served(serving, hits, |_| ()), candidate.id)
+    };
+    assert_eq!(shown(Gate::Evidence), None);
+    assert_eq!(shown(Gate::People), Some(WithheldReason::Stage));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
