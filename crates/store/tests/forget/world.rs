@@ -185,7 +185,7 @@ fn name_user(event: &mut Event, name: &str) {
             start.goal = secret(name);
         }
         EventBody::Step(step) => step.observation = format!("and {}", secret(name)),
-        EventBody::Completed(_) => {}
+        EventBody::Completed(_) | EventBody::Span(_) => {}
     }
 }
 

@@ -212,7 +212,9 @@ impl<'a> Tenant<'a> {
         for memory in self.all(&viewer, MemoryKind::Lesson).await {
             let Memory::Lesson(lesson) = memory else { panic!() };
             let lines = store.evidence(&viewer, lesson.id).await.unwrap();
-            assert_eq!(lines.len(), lesson.supported as usize, "counts follow the ledger: {lesson:?}");
+            let own = hindsight_types::teacher(&lesson.sources, &lines);
+            let others = lines.iter().filter(|line| Some(&line.trace_id) != own).count();
+            assert_eq!(others, lesson.supported as usize, "counts follow the ledger: {lesson:?}");
             owned.lessons.insert(lesson.key.clone(), names(&lesson.sources));
         }
         for memory in self.all(&viewer, MemoryKind::FailurePattern).await {
