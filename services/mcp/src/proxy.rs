@@ -151,6 +151,8 @@ impl Proxy {
         let Self { recorder, counts, mut work, .. } = self;
         let state = recorder.state();
         drop(recorder);
+        // One that is away is not waited for.
+        let within = if state.is_away() { Duration::ZERO } else { within };
         let done =
             tokio::time::timeout(within, async { while work.join_next().await.is_some() {} }).await.is_ok();
         let of = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);

@@ -117,7 +117,7 @@ impl Gate {
             state.warned.insert(same);
             self.notes.note(Seen::Withheld(call.id.clone()));
             self.notes.note(Seen::Reminded(reminder.reminder_id.clone()));
-            return Verdict::Answer(instead(&call.id, &reminder));
+            return Verdict::Answer(instead(&call.id, call.versioned, &reminder));
         }
         let mut state = self.state();
         if state.open.len() >= CALLS {
@@ -210,9 +210,9 @@ fn item(reminder: &Reminder, text: &str) -> String {
 }
 
 /// The answer to a call that was not made.
-fn instead(id: &Id, reminder: &Reminder) -> Vec<u8> {
+fn instead(id: &Id, versioned: bool, reminder: &Reminder) -> Vec<u8> {
     let item = item(reminder, &format!("{}\n\n{NOT_MADE}", reminder.block.trim_end()));
-    let id = id.as_json();
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{item}],\"isError\":true}}}}\n")
-        .into_bytes()
+    let (id, kind) = (id.as_json(), if versioned { r#""resultType":"complete","# } else { "" });
+    let result = format!(r#"{{{kind}"content":[{item}],"isError":true}}"#);
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n").into_bytes()
 }

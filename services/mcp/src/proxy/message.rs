@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-/// Where a request says who the client is, and a result who the server is.
+/// Where a request says who the client is and in which version it is, and a result who the server is.
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const SERVER: &str = "io.modelcontextprotocol/serverInfo";
 
 /// Which side sent a message.
@@ -34,6 +35,8 @@ pub(crate) struct Call {
     pub id: Id,
     pub tool: String,
     pub arguments: Value,
+    /// It says which version of the protocol it is in, as all requests do since 2026-07-28.
+    pub versioned: bool,
 }
 
 /// What came back from a request.
@@ -108,6 +111,7 @@ fn one(side: Side, mut message: Value) -> Option<Message> {
                     id: id?,
                     tool: params["name"].as_str()?.to_owned(),
                     arguments: params["arguments"].take(),
+                    versioned: params["_meta"][VERSION].is_string(),
                 })),
                 "notifications/cancelled" => Some(Message::Cancelled {
                     id: Id::of(&params["requestId"])?,

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -40,12 +40,18 @@ pub(crate) struct State {
     taken: AtomicU64,
     durable: AtomicU64,
     lost: AtomicU64,
+    /// The collector did not answer when it was asked last.
+    away: AtomicBool,
 }
 
 impl State {
     /// Records that found no room, or that the collector refused.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_away(&self) -> bool {
+        self.away.load(Ordering::Relaxed)
     }
 
     /// Records that are not durable yet.
@@ -110,6 +116,7 @@ impl Delivery {
             match self.stream(&client).await {
                 Ok(()) => pause = FIRST_PAUSE,
                 Err(status) => {
+                    self.state.away.store(true, Ordering::Relaxed);
                     if self.waiting.len() < before {
                         pause = FIRST_PAUSE;
                     }
@@ -163,6 +170,7 @@ impl Delivery {
                 record = self.records.recv(), if !self.closed => self.take(record),
                 answer = answers.message() => {
                     let Some(answer) = answer? else { return Err(Status::unavailable("the stream ended")) };
+                    self.state.away.store(false, Ordering::Relaxed);
                     let refused = self.refused(&answer);
                     let more = usize::try_from(answer.acknowledged_sequence.saturating_sub(done)).unwrap_or(usize::MAX);
                     let more = more.min(sent);

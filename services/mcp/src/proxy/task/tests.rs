@@ -146,7 +146,12 @@ fn long_texts_are_cut_where_they_may_be_and_say_so() {
 fn an_argument_free_call_has_no_detail() {
     let mut tasks = tasks(None);
     tasks.see(
-        Message::Call(Call { id: id(1), tool: "now".to_owned(), arguments: serde_json::Value::Null }),
+        Message::Call(Call {
+            id: id(1),
+            tool: "now".to_owned(),
+            arguments: serde_json::Value::Null,
+            versioned: false,
+        }),
         at(0),
     );
     assert_eq!(steps(&tasks.see(answered(1, false, "12:00"), at(0)))[0].action_detail, "");
