@@ -12,7 +12,7 @@ use hindsight_bus_local::LocalBusOptions;
 use hindsight_collector::{Collector, CollectorSettings};
 use hindsight_ingest::{Assembly, assemble};
 use hindsight_ports::{
-    Bus, MemoryStore as _, Queue, SystemClock,
+    Bus, MemoryStore as _, PageRequest, Queue, SystemClock,
     testkit::bus::{BusFaults, FaultyBus},
 };
 use hindsight_proto::event::v1::EvaluationRequested;
@@ -148,7 +148,8 @@ async fn the_root_has_the_run_judged_some_time_later_and_late_spans_again() {
     }
     assert_eq!(run(&house, 4).await.steps.len(), 3);
     let (trace, soon) = (TraceId::new("07".repeat(16)).unwrap(), "2100-01-01T00:00:00Z".parse().unwrap());
-    let idle = house.plain.idle_tasks(soon, &hindsight_ports::PageRequest { size: 9, token: String::new() });
+    let page = PageRequest { size: 9, token: String::new() };
+    let idle = house.plain.idle_tasks(soon, &page);
     let open: Vec<_> = idle.await.unwrap().items.into_iter().map(|t| t.trace_id).collect();
     assert_eq!(open, [trace], "someone takes a last look");
     house.stop().await;
