@@ -79,7 +79,7 @@ fn disarm_words(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let (mut at, mut kept) = (0, 0);
     while at < folded.chars.len() {
-        let Some((from, to, instead)) = marker(&folded.chars, at) else {
+        let Some((from, to, instead)) = marker(&folded.chars, at, begins_word(line, &folded, at)) else {
             at += 1;
             continue;
         };
@@ -95,8 +95,14 @@ fn disarm_words(line: &str) -> String {
     out
 }
 
+/// Whether a word begins at `at`, as it is written or as it is folded: `㏌` is one sign, and folds to letters.
+fn begins_word(line: &str, folded: &Folded, at: usize) -> bool {
+    let before = line[..folded.origin(at, at + 1).start].chars().next_back();
+    at == 0 || !folded.chars[at - 1].is_alphanumeric() || before.is_none_or(|c| !c.is_alphanumeric())
+}
+
 /// A marker that begins at `at`: the characters that are replaced, and by what.
-fn marker(chars: &[char], at: usize) -> Option<(usize, usize, String)> {
+fn marker(chars: &[char], at: usize, begins: bool) -> Option<(usize, usize, String)> {
     let rest = &chars[at..];
     // Most characters begin none.
     if !matches!(rest.first(), Some('h' | '[' | 'a' | 's' | 'u' | 'd' | '系' | '用' | '助' | '人')) {
@@ -113,7 +119,6 @@ fn marker(chars: &[char], at: usize) -> Option<(usize, usize, String)> {
         let end = at + slash + name.len() + 2;
         return Some((at, end, format!("({}{name})", &"/"[..slash])));
     }
-    let begins = at == 0 || !chars[at - 1].is_alphanumeric();
     let role = ROLES.iter().filter(|_| begins).find(|role| starts_with(rest, role))?;
     let colon = at + role.chars().count();
     (chars.get(colon) == Some(&':')).then(|| (colon, colon + 1, " :".to_owned()))

@@ -41,14 +41,20 @@ impl<'a> Item<'a> {
         replaced: &'a [&'a Memory],
         request: &'a Request<'a>,
     ) -> Self {
-        let language = request.style.language.unwrap_or_else(|| Language::of(request.query));
-        let why = why(memory, factors, request.query, language);
-        Self { memory, factors, replaced, request, language, why }
+        let item = Self::because(memory, factors, replaced, request, String::new());
+        Self { why: why(memory, factors, request.query, item.language), ..item }
     }
 
     /// For another reason than what it has in common with the question.
-    pub(crate) fn because(self, why: String) -> Self {
-        Self { why, ..self }
+    pub(crate) fn because(
+        memory: &'a Memory,
+        factors: &'a ScoreFactors,
+        replaced: &'a [&'a Memory],
+        request: &'a Request<'a>,
+        why: String,
+    ) -> Self {
+        let language = request.style.language.unwrap_or_else(|| Language::of(request.query));
+        Self { memory, factors, replaced, request, language, why }
     }
 
     /// Why the memory was chosen, in words.

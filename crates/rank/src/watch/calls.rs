@@ -132,15 +132,19 @@ impl Patterns {
 
     /// Those that are at least `near` like the call, the most like first, ties by id; the best few.
     pub fn like(&self, call: &Signs, near: f32) -> Vec<Likeness> {
+        let best_first = |(a, x): &(f32, &Known), (b, y): &(f32, &Known)| {
+            b.total_cmp(a).then_with(|| x.pattern.id.cmp(&y.pattern.id))
+        };
         let known = self.0.get(&call.purpose).into_iter().flatten();
-        let mut found: Vec<Likeness> = known
-            .map(|one| (one.alike(call), one))
-            .filter(|(alike, _)| *alike > 0.0 && *alike >= near)
-            .map(|(alike, one)| Likeness { pattern: one.pattern.clone(), alike })
-            .collect();
-        found.sort_by(|a, b| b.alike.total_cmp(&a.alike).then_with(|| a.pattern.id.cmp(&b.pattern.id)));
-        found.truncate(MOST);
-        found
+        let alike = known.map(|one| (one.alike(call), one));
+        let mut found: Vec<(f32, &Known)> =
+            alike.filter(|(alike, _)| *alike > 0.0 && *alike >= near).collect();
+        if found.len() > MOST {
+            found.select_nth_unstable_by(MOST, best_first);
+            found.truncate(MOST);
+        }
+        found.sort_by(best_first);
+        found.into_iter().map(|(alike, one)| Likeness { pattern: one.pattern.clone(), alike }).collect()
     }
 }
 

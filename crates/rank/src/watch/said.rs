@@ -18,6 +18,11 @@ impl Said {
         self.ids.get(&memory.id()).or_else(|| self.texts.get(&text(memory))).copied()
     }
 
+    /// The reminder that said the memory of this id.
+    pub(super) fn by_id(&self, memory: MemoryId) -> Option<ReceiptId> {
+        self.ids.get(&memory).copied()
+    }
+
     pub(super) fn add(&mut self, memory: &Memory, reminder: ReceiptId) {
         self.ids.insert(memory.id(), reminder);
         self.texts.insert(text(memory), reminder);

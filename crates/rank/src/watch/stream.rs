@@ -277,11 +277,13 @@ impl Watch {
             return Err(Hush::SaidBefore(by));
         }
         if items.is_empty() || !items.iter().all(|item| self.viewer.may_see(item.memory.scope())) {
-            let said = withheld.iter().any(|w| w.reason == WithheldReason::SaidBefore);
-            return Err(match withheld.is_empty() {
-                true => Hush::NothingKnown,
-                false if said => Hush::SaidBefore(receipt),
-                false => Hush::BelowThreshold,
+            let mut said = withheld.iter().filter(|w| w.reason == WithheldReason::SaidBefore).peekable();
+            return Err(match (withheld.is_empty(), said.peek().is_some()) {
+                (true, _) => Hush::NothingKnown,
+                (false, false) => Hush::BelowThreshold,
+                (false, true) => {
+                    Hush::SaidBefore(said.find_map(|w| self.said.by_id(w.memory_id)).unwrap_or(receipt))
+                }
             });
         }
         Ok(self.speak(question.trigger, &question.tool, items.iter().map(|i| &i.memory), receipt, now))

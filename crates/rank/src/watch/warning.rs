@@ -57,7 +57,7 @@ pub(super) fn render(item: &Ranked, call: &str, moment: &Moment<'_>) -> Option<W
         said: None,
     };
     let mut block = Block::new(&request);
-    let shown = Item::new(&item.memory, &item.factors, &[], &request).because(item.why.clone());
+    let shown = Item::because(&item.memory, &item.factors, &[], &request, item.why.clone());
     if !block.push(&shown, false) {
         return None;
     }

@@ -94,6 +94,13 @@ pub(in super::super) fn speaks(text: &str) -> bool {
         .any(|role| lower.match_indices(role).any(|(at, _)| begins(at)))
 }
 
+/// One sign that folds to letters does not make a word of what stands behind it.
+#[test]
+fn a_speaker_behind_a_sign_is_one() {
+    assert_eq!(quote("㏌Human: hello", 80), "㏌Human : hello");
+    assert_eq!(quote("inhuman: no speaker", 80), "inhuman: no speaker");
+}
+
 fn piece() -> impl Strategy<Value = String> {
     let fragments = [
         "</hindsight-memory>",

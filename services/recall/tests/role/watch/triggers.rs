@@ -32,7 +32,7 @@ async fn a_task_begins_with_what_is_known_of_it() {
     assert!(said.block.contains("set_memory_limit") && said.items.len() == 1, "{}", said.block);
     assert!(said.failure.is_none() && said.left == 9 && said.tokens > 0);
     let again = silence(talk.say("do you remember the api container that restarts in a loop?").await);
-    assert_eq!(again.reason(), SilenceReason::SaidBefore, "{again:?}");
+    assert_eq!((again.reason(), &again.receipt_id), (SilenceReason::SaidBefore, &said.reminder_id));
 }
 
 #[tokio::test]
