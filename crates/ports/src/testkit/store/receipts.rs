@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use hindsight_types::{
     Asked, Feedback, FeedbackVerdict, Funnel, MemoryId, MemoryKind, OutcomeStatus, Period, Receipt,
-    ReceiptId, Viewer, WithheldReason,
+    ReceiptId, ReminderTrigger, Viewer, Watched, WithheldReason,
 };
 
 use crate::{
@@ -34,9 +34,15 @@ pub async fn receipts_are_kept(store: Arc<dyn MemoryStore>) {
             floor: 0.2,
             period: Some(Period { from: time(0), until: time(60) }),
             names: vec!["inv-78901".to_owned()],
+            watched: Some(Watched {
+                trigger: ReminderTrigger::BeforeCall,
+                trace_id: Some(trace("run")),
+                tool: "bash".to_owned(),
+                session: None,
+            }),
             ..Asked::default()
         }),
-        funnel: Some(Funnel { distinct: 9, shortlisted: 4, withheld: vec![(WithheldReason::BelowFloor, 3)] }),
+        funnel: Some(Funnel { distinct: 9, shortlisted: 4, withheld: vec![(WithheldReason::TooRare, 3)] }),
         ..shared.clone()
     };
     for receipt in [&shared, &private, &full] {
