@@ -82,10 +82,9 @@ impl Service {
             let trace = TraceId::new(name)
                 .map_err(|e| invalid(Invalid::new(format!("trace_ids[{i}]"), e.fields[0].problem.clone())))?;
             let record = self.store.evaluation_record(viewer, &trace).await.map_err(store_error)?;
-            let open = |r: &EvaluationRecord| {
-                matches!(r.state, EvaluationState::Failed { .. } | EvaluationState::Waiting { .. })
-            };
-            found.extend(record.filter(open));
+            found.extend(
+                record.filter(|r| is_failed(r) || matches!(r.state, EvaluationState::Waiting { .. })),
+            );
         }
         Ok(found)
     }
@@ -95,14 +94,22 @@ impl Service {
         let mut page = PageRequest { size: REPLAY, token: String::new() };
         loop {
             let next = self.store.unfinished_evaluations(viewer, &page).await.map_err(store_error)?;
-            found
-                .extend(next.items.into_iter().filter(|r| matches!(r.state, EvaluationState::Failed { .. })));
+            found.extend(next.items.into_iter().filter(|r| is_failed(r) || was_never_tried(r)));
             if next.next_token.is_empty() {
                 return Ok(found);
             }
             page.token = next.next_token;
         }
     }
+}
+
+fn is_failed(record: &EvaluationRecord) -> bool {
+    matches!(record.state, EvaluationState::Failed { .. })
+}
+
+/// Imported before it was judged: no message asks for it.
+fn was_never_tried(record: &EvaluationRecord) -> bool {
+    record.attempts == 0 && matches!(record.state, EvaluationState::Waiting { .. })
 }
 
 #[tonic::async_trait]

@@ -20,10 +20,11 @@ use hindsight_proto::{
     event::v1::EvaluationRequested,
 };
 use hindsight_types::{
-    EvaluationState, Experience, Memory, MemoryKind, OutcomeStatus, StepStatus, UserId, Visibility,
+    EvaluationRecord, EvaluationState, Experience, Memory, MemoryKind, OutcomeStatus, StepStatus, UserId,
+    Visibility,
 };
-use support::{
 use prost::Message as _;
+use support::{
     House,
     runs::{ask, experience, incident, judged, record, requested, settled, step},
     until, viewer,
@@ -141,7 +142,6 @@ async fn steps_that_never_come_are_a_failure_that_can_be_replayed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[tokio::test(flavor = "multi_thread")]
 async fn a_run_imported_before_it_was_judged_is_replayed_with_the_failures() {
     let house = House::new(plain()).await.run();
     let run = incident("w-9");
@@ -162,6 +162,7 @@ async fn a_run_imported_before_it_was_judged_is_replayed_with_the_failures() {
     house.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_stumbles_delays_and_loses_nothing() {
     let house = House::new(plain()).await;
     let run = incident("w-5");

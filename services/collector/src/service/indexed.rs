@@ -50,7 +50,7 @@ impl Indexed {
     }
 
     /// Whose what is written in this scope is.
-    async fn whose(&self, scope: &Scope) -> Result<Scope, StoreError> {
+    pub(super) async fn whose(&self, scope: &Scope) -> Result<Scope, StoreError> {
         match self.subjects.get() {
             Some(subjects) if scope.user().is_some() => subjects.whose(scope, self.clock.now()).await,
             _ => Ok(scope.clone()),

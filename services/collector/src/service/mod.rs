@@ -5,6 +5,7 @@ mod indexed;
 mod record;
 mod retain;
 mod scopes;
+mod taken;
 
 use std::{
     pin::Pin,
@@ -35,9 +36,9 @@ use crate::{
     },
 };
 
-pub(crate) struct Service {
 pub(crate) use scopes::Scopes;
 
+pub(crate) struct Service {
     bus: Arc<dyn Bus>,
     clock: Arc<dyn Clock>,
     indexed: Indexed,
@@ -58,12 +59,12 @@ impl Service {
         Self { bus, clock, indexed, scopes: Arc::default(), closing }
     }
 
-    /// The first one given stays.
     /// In which scopes tasks began, as far as it is remembered.
     pub(crate) fn scopes(&self) -> Arc<Scopes> {
         self.scopes.clone()
     }
 
+    /// The first one given stays.
     pub(crate) fn merging(&self, subjects: Arc<dyn Subjects>) {
         self.indexed.subjects.get_or_init(|| subjects);
     }
@@ -144,6 +145,7 @@ impl CollectorService for Service {
         let mut events = split(run);
         // As of an event that comes by itself.
         events.iter_mut().for_each(|event| event.recorded_at = event.recorded_at.min(now));
+        taken::refuse(&self.indexed, &scope, &trace_id, &events).await?;
         let events: Vec<Envelope> = events.iter().map(|e| message::of_event(e, &trace_context)).collect();
         let count = u32::try_from(events.len()).unwrap_or(u32::MAX);
         self.publish(events).await?;

@@ -111,7 +111,9 @@ async fn submit(
             match client.submit_trajectory(request).await {
                 Ok(_) if former.is_some() => Ok(Outcome::Grown),
                 Ok(_) => Ok(Outcome::Submitted),
-                Err(e) if e.code == Code::InvalidArgument => Ok(Outcome::Refused(e.to_string())),
+                Err(e) if matches!(e.code, Code::InvalidArgument | Code::AlreadyExists) => {
+                    Ok(Outcome::Refused(e.to_string()))
+                }
                 Err(e) => Err(e.into()),
             }
         }
