@@ -124,10 +124,10 @@ pub struct HttpEmbedder {
 pub struct Ingest {
     /// Events written to the store at once.
     pub batch: usize,
-}
     /// How long after the root of an OpenTelemetry trace its spans are waited for before the run is judged.
     #[serde(serialize_with = "duration")]
     pub span_grace: Duration,
+}
 
 impl Default for Ingest {
     fn default() -> Self {
