@@ -218,3 +218,35 @@ fn an_address_that_is_none_is_refused() {
         assert!(refused.to_string().contains("http://HOST:PORT/PATH"), "{refused}");
     }
 }
+
+/// `cargo test -p hindsight-mcp -- --ignored --nocapture what_a_call_costs_over_http`
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "measures, and has no opinion"]
+async fn what_a_call_costs_over_http() {
+    let hindsight = Scripted::new(|_| None);
+    for mode in [Mode::Observe, Mode::Annotate, Mode::Confirm] {
+        let between = Between::new(mode, &hindsight).await;
+        between.greet().await;
+        let mut times = [Vec::new(), Vec::new()];
+        for n in 0..2_000 {
+            let body = call(n, "plain").to_string();
+            for which in [n % 2, (n + 1) % 2] {
+                let url = if which == 0 { &between.direct } else { &between.proxied };
+                let begun = std::time::Instant::now();
+                let sent =
+                    between.http.post(url).header("mcp-session-id", "s-1").body(body.clone()).send().await;
+                sent.unwrap().bytes().await.unwrap();
+                times[usize::try_from(which).unwrap()].push(begun.elapsed());
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        between.end().await;
+        for times in &mut times {
+            times.sort_unstable();
+        }
+        for (name, place) in [("p50", 1_000), ("p99", 1_980)] {
+            let (direct, proxied) = (times[0][place], times[1][place]);
+            eprintln!("{mode:?} {name}: {direct:.0?} direct, {proxied:.0?} through the proxy");
+        }
+    }
+}
