@@ -63,7 +63,7 @@ impl Target<'_> {
                 break;
             }
         }
-        learned.sort_by(|(_, a), (_, b)| b.last_supported_at.cmp(&a.last_supported_at));
+        learned.sort_by_key(|(_, lesson)| std::cmp::Reverse(lesson.last_supported_at));
         Ok(learned)
     }
 }
