@@ -9,8 +9,9 @@ use std::{
 use hindsight_text::{bm25::term_id, tokens};
 use hindsight_types::{FailurePattern, Timestamp};
 
-/// Likenesses that one call brings.
+/// Likenesses that one call brings, and of how many they are mostly chosen.
 const MOST: usize = 8;
+const SOME: usize = 64;
 /// Days that count as of late.
 const LATELY: i64 = 30;
 /// Share of the words that a call and its error have in common which another call must hold to fail so.
@@ -73,32 +74,17 @@ impl Known {
         Self { pattern: Arc::new(pattern), signs: self.signs.clone(), named: self.named.clone() }
     }
 
-    /// 0 to 1: the share of words that both calls hold of those that either holds. 0 when the call lacks what the
-    /// error was about.
-    fn alike(&self, call: &Signs) -> f32 {
-        if self.signs.words.is_empty() && call.words.is_empty() {
-            return 1.0;
-        }
-        let held = common(&self.named, &call.words);
-        if (held as f32) < NAMED * self.named.len() as f32 {
-            return 0.0;
-        }
-        let both = common(&self.signs.words, &call.words);
-        both as f32 / (self.signs.words.len() + call.words.len() - both) as f32
+    /// 0 to 1: the share of words that both calls hold, which are `common`, of those that either holds.
+    fn alike(&self, call: &Signs, common: usize) -> f32 {
+        let all = self.signs.words.len() + call.words.len() - common;
+        if all == 0 { 1.0 } else { common as f32 / all as f32 }
     }
-}
 
-/// How many numbers two sorted lists have in common.
-fn common(a: &[u32], b: &[u32]) -> usize {
-    let (mut at, mut other, mut count) = (0, 0, 0);
-    while at < a.len() && other < b.len() {
-        match a[at].cmp(&b[other]) {
-            Ordering::Less => at += 1,
-            Ordering::Greater => other += 1,
-            Ordering::Equal => (at, other, count) = (at + 1, other + 1, count + 1),
-        }
+    /// Whether the call holds what the error was about.
+    fn may_fail_so(&self, call: &Signs) -> bool {
+        let held = self.named.iter().filter(|word| call.words.binary_search(word).is_ok()).count();
+        held as f32 >= NAMED * self.named.len() as f32
     }
-    count
 }
 
 /// A known failure that a call is like.
@@ -111,13 +97,20 @@ pub struct Likeness {
 
 /// Known failures, by what their calls are for.
 #[derive(Debug, Clone, Default)]
-pub struct Patterns(HashMap<String, Vec<Known>>);
+pub struct Patterns(HashMap<String, Shelf>);
+
+/// Known failures of one purpose, and which of them hold a word.
+#[derive(Debug, Clone, Default)]
+struct Shelf {
+    known: Vec<Known>,
+    holding: HashMap<u32, Vec<u32>>,
+}
 
 impl Patterns {
     pub fn new(known: impl IntoIterator<Item = Known>) -> Self {
-        let mut by_purpose: HashMap<String, Vec<Known>> = HashMap::new();
+        let mut by_purpose: HashMap<String, Shelf> = HashMap::new();
         for one in known {
-            by_purpose.entry(one.signs.purpose.clone()).or_default().push(one);
+            by_purpose.entry(one.signs.purpose.clone()).or_default().add(one);
         }
         Self(by_purpose)
     }
@@ -127,25 +120,65 @@ impl Patterns {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Known> {
-        self.0.values().flatten()
+        self.0.values().flat_map(|shelf| &shelf.known)
     }
 
     /// Those that are at least `near` like the call, the most like first, ties by id; the best few.
     pub fn like(&self, call: &Signs, near: f32) -> Vec<Likeness> {
-        let best_first = |(a, x): &(f32, &Known), (b, y): &(f32, &Known)| {
-            b.total_cmp(a).then_with(|| x.pattern.id.cmp(&y.pattern.id))
-        };
-        let known = self.0.get(&call.purpose).into_iter().flatten();
-        let alike = known.map(|one| (one.alike(call), one));
-        let mut found: Vec<(f32, &Known)> =
-            alike.filter(|(alike, _)| *alike > 0.0 && *alike >= near).collect();
-        if found.len() > MOST {
-            found.select_nth_unstable_by(MOST, best_first);
-            found.truncate(MOST);
-        }
-        found.sort_by(best_first);
-        found.into_iter().map(|(alike, one)| Likeness { pattern: one.pattern.clone(), alike }).collect()
+        self.0.get(&call.purpose).map(|shelf| shelf.like(call, near)).unwrap_or_default()
     }
+}
+
+impl Shelf {
+    fn add(&mut self, known: Known) {
+        let place = u32::try_from(self.known.len()).unwrap_or(u32::MAX);
+        for word in &known.signs.words {
+            self.holding.entry(*word).or_default().push(place);
+        }
+        self.known.push(known);
+    }
+
+    fn like(&self, call: &Signs, near: f32) -> Vec<Likeness> {
+        let alike = self.common(call).into_iter().zip(&self.known);
+        let alike = alike.map(|(common, known)| (known.alike(call, common), known));
+        let mut alike: Vec<Alike<'_>> = alike.filter(|(alike, _)| *alike > 0.0 && *alike >= near).collect();
+        // Few of many are wanted: most need not be put in order.
+        if alike.len() > SOME {
+            alike.select_nth_unstable_by(SOME, best_first);
+        }
+        let few = alike.len().min(SOME);
+        let (some, rest) = alike.split_at_mut(few);
+        let mut found = best(some, call, MOST);
+        if found.len() < MOST {
+            found.extend(best(rest, call, MOST - found.len()));
+        }
+        found
+    }
+
+    /// How many words each has in common with the call.
+    fn common(&self, call: &Signs) -> Vec<usize> {
+        let mut common = vec![0; self.known.len()];
+        for place in call.words.iter().filter_map(|word| self.holding.get(word)).flatten() {
+            if let Some(count) = common.get_mut(*place as usize) {
+                *count += 1;
+            }
+        }
+        common
+    }
+}
+
+/// How like a call a known failure is.
+type Alike<'a> = (f32, &'a Known);
+
+/// The best of these that may fail in this way.
+fn best(alike: &mut [Alike<'_>], call: &Signs, most: usize) -> Vec<Likeness> {
+    alike.sort_by(best_first);
+    let likeness = |(alike, known): &Alike<'_>| Likeness { pattern: known.pattern.clone(), alike: *alike };
+    alike.iter().filter(|(_, known)| known.may_fail_so(call)).take(most).map(likeness).collect()
+}
+
+fn best_first((a, x): &Alike<'_>, (b, y): &Alike<'_>) -> Ordering {
+    b.total_cmp(a).then_with(|| x.pattern.id.cmp(&y.pattern.id))
 }
 
 /// In how many runs of the last 30 days a failure was seen, as far as is known without reading them: all of them when

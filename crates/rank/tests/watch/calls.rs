@@ -82,6 +82,31 @@ fn the_most_like_comes_first_and_few_come() {
     assert!(found.windows(2).all(|pair| pair[0].alike >= pair[1].alike));
 }
 
+/// Whatever else is on the shelf changes nothing about one.
+#[test]
+fn among_many_each_is_as_like_as_alone() {
+    let detail = |n: usize| format!("{{\"command\": \"copy a{} b{} c{} to d\"}}", n % 7, n % 11, n % 13);
+    // Every second error names what only its own call holds.
+    let error = |n: usize| {
+        if n.is_multiple_of(2) {
+            format!("error {n}")
+        } else {
+            format!("a{} b{} are busy: {n}", n % 7, n % 11)
+        }
+    };
+    let all: Vec<_> = (0..400).map(|n| known(pattern(None, "sh", &detail(n), &error(n), 3))).collect();
+    for call in [detail(3), detail(64), r#"{"command": "copy a1 to d"}"#.to_owned(), "{}".to_owned()] {
+        let call = signs("sh", &call);
+        let mut alone: Vec<_> =
+            all.iter().flat_map(|one| Patterns::new([one.clone()]).like(&call, 0.3)).collect();
+        alone.sort_by(|a, b| b.alike.total_cmp(&a.alike).then_with(|| a.pattern.id.cmp(&b.pattern.id)));
+        let told = |found: &[hindsight_rank::watch::Likeness]| {
+            found.iter().take(8).map(|l| (l.pattern.id, l.alike.to_bits())).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&Patterns::new(all.clone()).like(&call, 0.3)), told(&alone));
+    }
+}
+
 #[test]
 fn what_is_of_late_is_counted() {
     let now = at(0);
