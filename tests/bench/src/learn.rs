@@ -1,11 +1,12 @@
-//! Does memory help? One agent, the same tasks, four memories: none, the logs of all runs searched by their words,
-//! Hindsight without evidence gates, Hindsight.
+//! Does memory help? One agent, the same tasks, five memories: none, the logs of all runs searched by their words,
+//! Hindsight without evidence gates, Hindsight, Hindsight that speaks up.
 
 mod figures;
 mod memory;
 mod plot;
 mod product;
 mod tell;
+mod watched;
 
 use std::path::PathBuf;
 
@@ -85,11 +86,11 @@ async fn live(kind: Kind, seed: u64, count: usize, args: &Args) -> anyhow::Resul
     for task in &story.tasks {
         if task.index == story.poison.index {
             let claim = agent::claim(&story.poison);
-            memory.keep(&story.poison, &claim, None, Proof::Claim).await?;
+            memory.keep(&story.poison, &claim, Vec::new(), Proof::Claim).await?;
         }
         let recalled = memory.recall(task).await?;
-        let run = agent::work(task, &recalled.advice);
-        memory.keep(task, &run, recalled.receipt, Proof::Check).await?;
+        let (run, receipts) = recalled.work(task)?;
+        memory.keep(task, &run, receipts, Proof::Check).await?;
         life.push(done(task, &run, &met));
         met.push(task.fault);
     }

@@ -27,12 +27,17 @@ pub(crate) fn environment(task: &Task) -> Environment {
     Environment { tags: vec![task.fault.place.tag().to_owned()], ..Environment::default() }
 }
 
+/// The name of the run on a task.
+pub(crate) fn name(task: &Task) -> String {
+    format!("run-{}", task.index)
+}
+
 /// A run on a task, shared with everybody.
 pub(crate) fn trajectory(
     name: String,
     task: &Task,
     run: &Run,
-    receipt: Option<String>,
+    receipts: Vec<String>,
     proof: Proof,
 ) -> Trajectory {
     let begun = task.at.as_second();
@@ -47,7 +52,7 @@ pub(crate) fn trajectory(
         steps,
         outcome: Some(outcome(run, proof)),
         environment: Some(environment(task)),
-        receipts: receipt.into_iter().collect(),
+        receipts,
         started_at: Some(at(begun)),
         ended_at: Some(at(ended)),
         ..Trajectory::default()

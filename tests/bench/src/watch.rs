@@ -28,6 +28,9 @@ use crate::{
 };
 
 const GRACE: Duration = Duration::from_secs(5);
+/// Longest time for the failures to be read, and between two looks.
+const PATIENCE: Duration = Duration::from_secs(120);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Memories encoded and written at a time.
 const BATCH: u64 = 500;
 /// Calls before the clock runs.
@@ -72,6 +75,7 @@ async fn measure(count: u64, calls: usize, report: &mut Report) -> anyhow::Resul
 
     let [mut embedding, mut other, mut known, mut said]: [Times; 4] = Default::default();
     let mut stream = Stream::open(&client).await?;
+    warm(&client, count).await?;
     for index in 0..WARM_UP + calls {
         // In turn, so that all see the same noise of the machine.
         let begun = Instant::now();
@@ -101,6 +105,20 @@ async fn measure(count: u64, calls: usize, report: &mut Report) -> anyhow::Resul
     }
     running.stop().await;
     backend.close().await;
+    Ok(())
+}
+
+/// Waits until the failures are in memory.
+async fn warm(client: &Client, count: u64) -> anyhow::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    while count > 0 {
+        let mut stream = Stream::open(client).await?;
+        if is_reminder(&stream.before("bash", &command(latest(count, 0))).await?.1) {
+            break;
+        }
+        anyhow::ensure!(Instant::now() < until, "the failures are not read");
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
     Ok(())
 }
 

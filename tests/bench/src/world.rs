@@ -3,7 +3,8 @@
 
 pub(crate) mod advice;
 pub(crate) mod agent;
-mod catalog;
+pub(crate) mod catalog;
+pub(crate) mod ears;
 mod faults;
 pub(crate) mod logs;
 mod names;

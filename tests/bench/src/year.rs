@@ -105,16 +105,16 @@ fn at(day: u64, second: i64) -> anyhow::Result<Timestamp> {
 
 /// One task of every day: most people know what helps, some ask the memory, the others try.
 async fn work(hindsight: &Hindsight, task: Task) -> anyhow::Result<()> {
-    let receipt = match task.index % ASKS {
-        0 => Some(ask(hindsight, &task.report, &task).await?.1),
-        _ => None,
+    let receipts = match task.index % ASKS {
+        0 => vec![ask(hindsight, &task.report, &task).await?.1],
+        _ => Vec::new(),
     };
     let fix = Told { command: task.fault.fix(task.drifted), result: String::new() };
     let known = Advice { steps: vec![fix], ..Advice::default() };
     let told = if task.seed % 5 < KNOWN { vec![known] } else { Vec::new() };
     let run = agent::work(&task, &told);
-    let name = format!("run-{}", task.index);
-    submit(hindsight, submit::trajectory(name, &task, &run, receipt, Proof::Check)).await
+    let run = submit::trajectory(submit::name(&task), &task, &run, receipts, Proof::Check);
+    submit(hindsight, run).await
 }
 
 async fn submit(hindsight: &Hindsight, trajectory: Trajectory) -> anyhow::Result<()> {

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use hindsight_types::Timestamp;
 
-use super::product::Product;
+use super::{product::Product, watched::Watched};
 use crate::submit::Proof;
 use crate::world::{
     advice::{self, Advice},
-    agent::Run,
+    agent::{self, Run},
     logs::{Logs, log_of},
     task::Task,
 };
@@ -22,10 +22,12 @@ pub(crate) enum Kind {
     /// Hindsight, with every lesson served as soon as it is learned.
     Ungated,
     Hindsight,
+    /// Hindsight, told of each call on a stream: it speaks before calls and after failures, too.
+    Watched,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::None, Self::Logs, Self::Ungated, Self::Hindsight];
+    pub(crate) const ALL: [Self; 5] = [Self::None, Self::Logs, Self::Ungated, Self::Hindsight, Self::Watched];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -33,21 +35,35 @@ impl Kind {
             Self::Logs => "raw logs",
             Self::Ungated => "Hindsight, no gates",
             Self::Hindsight => "Hindsight",
+            Self::Watched => "Hindsight, watching",
         }
     }
 }
 
-/// What an agent gets before it begins.
-#[derive(Debug, Default)]
+/// What an agent gets before it begins, and who speaks up while it works.
+#[derive(Default)]
 pub(crate) struct Recalled {
-    pub(crate) advice: Vec<Advice>,
-    pub(crate) receipt: Option<String>,
+    advice: Vec<Advice>,
+    receipt: Option<String>,
+    watched: Option<Watched>,
+}
+
+impl Recalled {
+    /// A run, with the receipts of what shaped it.
+    pub(crate) fn work(self, task: &Task) -> anyhow::Result<(Run, Vec<String>)> {
+        let Some(mut watched) = self.watched else {
+            return Ok((agent::work(task, &self.advice), self.receipt.into_iter().collect()));
+        };
+        let run = agent::work_beside(task, &self.advice, &mut watched);
+        Ok((run, watched.close()?))
+    }
 }
 
 pub(crate) enum Memory {
     None,
     Logs(Logs),
     Product(Box<Product>),
+    Watching(Box<Product>),
 }
 
 impl Memory {
@@ -57,6 +73,7 @@ impl Memory {
             Kind::Logs => Self::Logs(Logs::default()),
             Kind::Ungated => Self::Product(Box::new(Product::open(dir, now, false).await?)),
             Kind::Hindsight => Self::Product(Box::new(Product::open(dir, now, true).await?)),
+            Kind::Watched => Self::Watching(Box::new(Product::open(dir, now, true).await?)),
         })
     }
 
@@ -68,11 +85,16 @@ impl Memory {
             Self::Logs(logs) => {
                 let found = logs.search(&format!("{} {place}", task.report));
                 let advice = found.iter().map(|log| advice::of_log(log, practice, place)).collect();
-                Ok(Recalled { advice, receipt: None })
+                Ok(Recalled { advice, ..Recalled::default() })
             }
             Self::Product(product) => {
                 let (block, receipt) = product.recall(task).await?;
-                Ok(Recalled { advice: advice::of_block(&block, practice), receipt: Some(receipt) })
+                let advice = advice::of_block(&block, practice);
+                Ok(Recalled { advice, receipt: Some(receipt), watched: None })
+            }
+            Self::Watching(product) => {
+                let (watched, advice) = product.watch(task).await?;
+                Ok(Recalled { advice, receipt: None, watched: Some(watched) })
             }
         }
     }
@@ -82,7 +104,7 @@ impl Memory {
         &mut self,
         task: &Task,
         run: &Run,
-        receipt: Option<String>,
+        receipts: Vec<String>,
         proof: Proof,
     ) -> anyhow::Result<()> {
         match self {
@@ -91,12 +113,14 @@ impl Memory {
                 logs.add(log_of(task, run));
                 Ok(())
             }
-            Self::Product(product) => product.keep(task, run, receipt, proof).await,
+            Self::Product(product) | Self::Watching(product) => {
+                product.keep(task, run, receipts, proof).await
+            }
         }
     }
 
     pub(crate) async fn close(self) {
-        if let Self::Product(product) = self {
+        if let Self::Product(product) | Self::Watching(product) = self {
             product.close().await;
         }
     }

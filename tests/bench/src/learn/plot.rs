@@ -46,6 +46,7 @@ fn colour(kind: Kind) -> &'static str {
         Kind::Logs => "#d08020",
         Kind::Ungated => "#7a5cc0",
         Kind::Hindsight => "#107a50",
+        Kind::Watched => "#b02a5b",
     }
 }
 

@@ -5,11 +5,12 @@ use std::path::Path;
 use hindsight_proto::{collector::v1::SubmitTrajectoryRequest, recall::v1::RecallRequest};
 use hindsight_types::Timestamp;
 
+use super::watched::Watched;
 use crate::{
     simulated::Hindsight,
     submit::{self, Proof},
     upkeep,
-    world::{agent::Run, task::Task},
+    world::{advice::Advice, agent::Run, task::Task},
 };
 
 pub(crate) struct Product {
@@ -26,12 +27,14 @@ impl Product {
         let gate = if gated { "evidence" } else { "off" };
         let mut settings = upkeep::by_request_alone().to_vec();
         settings.push(("lifecycle.gate", gate));
+        // The time of that world stands still while somebody works.
+        settings.push(("watch.cool_down", "0s"));
         let hindsight = Hindsight::start(dir, now, &settings).await?;
         Ok(Self { hindsight, night: now.as_second() / DAY })
     }
 
-    /// The block and its receipt. In the night before, there was upkeep.
-    pub(crate) async fn recall(&mut self, task: &Task) -> anyhow::Result<(String, String)> {
+    /// In the night before a task, there is upkeep.
+    async fn wake(&mut self, task: &Task) -> anyhow::Result<()> {
         let night = task.at.as_second() / DAY;
         if night > self.night {
             self.night = night;
@@ -39,6 +42,18 @@ impl Product {
             upkeep::run(&self.hindsight).await?;
         }
         self.hindsight.set_time(task.at);
+        Ok(())
+    }
+
+    /// The stream of a task, and what is said at its start.
+    pub(crate) async fn watch(&mut self, task: &Task) -> anyhow::Result<(Watched, Vec<Advice>)> {
+        self.wake(task).await?;
+        Watched::open(self.hindsight.client(), task).await
+    }
+
+    /// The block and its receipt.
+    pub(crate) async fn recall(&mut self, task: &Task) -> anyhow::Result<(String, String)> {
+        self.wake(task).await?;
         let request = RecallRequest {
             query: task.report.clone(),
             environment: Some(submit::environment(task)),
@@ -54,14 +69,14 @@ impl Product {
         &self,
         task: &Task,
         run: &Run,
-        receipt: Option<String>,
+        receipts: Vec<String>,
         proof: Proof,
     ) -> anyhow::Result<()> {
-        let who = match proof {
-            Proof::Check => "run",
-            Proof::Claim => "claim",
+        let name = match proof {
+            Proof::Check => submit::name(task),
+            Proof::Claim => format!("claim-{}", task.index),
         };
-        let trajectory = submit::trajectory(format!("{who}-{}", task.index), task, run, receipt, proof);
+        let trajectory = submit::trajectory(name, task, run, receipts, proof);
         self.hindsight.set_time(Timestamp::from_second(trajectory.ended_at.map_or(0, |at| at.seconds))?);
         let request =
             SubmitTrajectoryRequest { trajectory: Some(trajectory), ..SubmitTrajectoryRequest::default() };

@@ -6,6 +6,7 @@ use rand::{Rng as _, SeedableRng as _, rngs::StdRng, seq::SliceRandom as _};
 use super::{
     advice::{Advice, says_the_same},
     catalog::Practice,
+    ears::{Deaf, Ears},
     scene::{Output, Scene},
     task::Task,
 };
@@ -32,7 +33,12 @@ pub(crate) struct Run {
 
 /// Works on a task with what it was told.
 pub(crate) fn work(task: &Task, told: &[Advice]) -> Run {
-    let mut worker = Worker::new(task);
+    work_beside(task, told, &mut Deaf)
+}
+
+/// The same, with somebody who hears of each call and may say something.
+pub(crate) fn work_beside(task: &Task, told: &[Advice], ears: &mut dyn Ears) -> Run {
+    let mut worker = Worker::new(task, ears);
     worker.status();
     let mut avoid = Vec::new();
     let (here, elsewhere): (Vec<&Advice>, Vec<&Advice>) = told.iter().partition(|advice| !advice.elsewhere);
@@ -47,7 +53,8 @@ pub(crate) fn work(task: &Task, told: &[Advice]) -> Run {
 
 /// The run of somebody who looked once, did the ruinous thing and claims that it helped.
 pub(crate) fn claim(task: &Task) -> Run {
-    let mut worker = Worker::new(task);
+    let mut deaf = Deaf;
+    let mut worker = Worker::new(task, &mut deaf);
     worker.status();
     worker.look(worker.practice.checks[task.fault.cause].command);
     let seen = worker.run.calls.last().map(|call| call.output.text.clone()).unwrap_or_default();
@@ -61,26 +68,31 @@ pub(crate) fn claim(task: &Task) -> Run {
 
 struct Worker<'a> {
     task: &'a Task,
+    ears: &'a mut dyn Ears,
     practice: &'static Practice,
     scene: Scene<'a>,
     run: Run,
     /// Commands of which the answer is known.
     seen: Vec<(&'static str, String)>,
     tried: Vec<&'static str>,
+    /// What it was warned of: left for last.
+    postponed: Vec<&'static str>,
     /// What the looks found, the latest last.
     findings: Vec<String>,
     last_change: String,
 }
 
 impl<'a> Worker<'a> {
-    fn new(task: &'a Task) -> Self {
+    fn new(task: &'a Task, ears: &'a mut dyn Ears) -> Self {
         Self {
             task,
+            ears,
             practice: task.fault.practice(),
             scene: Scene::new(task),
             run: Run { calls: Vec::new(), solved: false, ruined: false, conclusion: String::new() },
             seen: Vec::new(),
             tried: Vec::new(),
+            postponed: Vec::new(),
             findings: Vec::new(),
             last_change: String::new(),
         }
@@ -115,24 +127,54 @@ impl<'a> Worker<'a> {
         }
         let output = self.call(command)?;
         if output.failed {
+            self.heed(command, &output.text);
             return None;
         }
         let fine = self.practice.checks.iter().find(|check| check.command == command).map(|check| check.fine);
-        if fine.is_some_and(|fine| !says_the_same(&self.task.names.fill(fine), &output.text)) {
-            self.findings.push(output.text.clone());
-        }
+        let trouble = fine.is_some_and(|fine| !says_the_same(&self.task.names.fill(fine), &output.text));
         self.seen.push((command, output.text.clone()));
+        if trouble {
+            self.findings.push(output.text.clone());
+            self.heed(command, &output.text);
+        }
         Some(output.text)
+    }
+
+    /// Tells of trouble, and does as it is told then.
+    fn heed(&mut self, command: &'static str, output: &str) {
+        let told = self.ears.after(&self.task.names.fill(command), output);
+        for advice in &told {
+            self.follow(advice);
+        }
     }
 
     /// Changes something and looks whether it helped.
     fn try_fix(&mut self, command: &'static str) {
-        if self.tried.contains(&command) || self.call(command).is_none() {
+        if self.tried.contains(&command) || self.is_done() || self.is_warned_of(command) {
+            return;
+        }
+        if self.call(command).is_none() {
             return;
         }
         self.tried.push(command);
         self.last_change = self.task.names.fill(command);
         self.status();
+    }
+
+    /// What it is warned of it does only when nothing else is left.
+    fn is_warned_of(&mut self, command: &'static str) -> bool {
+        if self.postponed.contains(&command) {
+            return false;
+        }
+        let told = self.ears.before(&self.task.names.fill(command));
+        let warned = told.iter().any(|advice| advice.avoid.contains(&command));
+        if warned {
+            self.postponed.push(command);
+            for advice in &told {
+                self.follow(advice);
+            }
+        }
+        warned
     }
 
     /// Goes along what is told as long as it sees what was seen then. False when it saw something else.
@@ -169,6 +211,9 @@ impl<'a> Worker<'a> {
             self.look(check);
         }
         for fix in fixes {
+            self.try_fix(fix);
+        }
+        for fix in self.postponed.clone() {
             self.try_fix(fix);
         }
     }
