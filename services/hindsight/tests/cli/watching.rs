@@ -186,7 +186,7 @@ fn killed_in_the_middle_it_goes_on_and_nothing_is_there_twice() {
 
     let watcher = Watcher::start(&home, &folder, &[]);
     until("the rest is there", || watcher.steps("k1") == 8 && watcher.steps("k2") == 8);
-    assert_eq!(stored(&home), 18);
+    until("all of it is stored", || stored(&home) == 18);
     for file in [&first, &second] {
         age(file, Duration::from_secs(3600));
     }
@@ -194,6 +194,7 @@ fn killed_in_the_middle_it_goes_on_and_nothing_is_there_twice() {
         ["k1", "k2"].iter().all(|run| watcher.ended(run) == Some((8, "idle".to_owned())))
     });
     until("both are judged", || ["k1", "k2"].iter().all(|run| steps_of(&home, run) == Some(8)));
+    assert_eq!(stored(&home), 20, "nothing is there twice");
     watcher.stop();
 
     // Nothing is new, so nothing is sent; and a session that is taken up again grows.
@@ -269,7 +270,7 @@ fn while_the_server_is_away_it_waits_and_loses_nothing() {
     let server = home.serve_at(listen, &[]);
     until("the rest is there", || watcher.steps("w") == 4);
     assert_eq!(watcher.named("back").len(), 1);
-    assert_eq!(stored(&home), 5);
+    until("all of it is stored", || stored(&home) == 5);
     watcher.stop();
     assert_eq!(server.terminate(), Some(0));
 }

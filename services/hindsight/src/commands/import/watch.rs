@@ -3,11 +3,12 @@
 mod deliver;
 mod follow;
 mod say;
+mod scan;
 mod state;
 mod tail;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     fs::Metadata,
     io,
     path::{Path, PathBuf},
@@ -25,10 +26,10 @@ use self::{
     deliver::{Deliverer, Undelivered},
     follow::{Due, Follow, origin},
     say::{Event, Say, Why},
+    scan::{Found, Seen, scan},
     state::{Entry, State},
-    tail::{Tail, identity},
+    tail::Tail,
 };
-use super::files;
 use crate::context::Context;
 
 /// Time between two looks at the folder.
@@ -68,9 +69,19 @@ pub(super) async fn run(args: Watching, options: Options, context: &Context) -> 
     context
         .with_client(|client: Client| {
             let deliverer = Deliverer { client, stop: stop.clone() };
-            let (follows, asleep, missing) = (HashMap::new(), HashMap::new(), HashSet::new());
-            let idle = args.idle;
-            Watcher { folder, options, idle, state, follows, asleep, missing, deliverer, say }.run(stop)
+            let watcher = Watcher {
+                folder,
+                options,
+                idle: args.idle,
+                state,
+                follows: HashMap::new(),
+                asleep: HashMap::new(),
+                missing: HashSet::new(),
+                unreadable: HashMap::new(),
+                deliverer,
+                say,
+            };
+            watcher.run(stop)
         })
         .await
 }
@@ -86,6 +97,8 @@ struct Watcher {
     asleep: HashMap<String, Seen>,
     /// Files that were not there the last time.
     missing: HashSet<String>,
+    /// What cannot be read, and why, as it was said.
+    unreadable: HashMap<PathBuf, String>,
     deliverer: Deliverer,
     say: Say,
 }
@@ -95,21 +108,6 @@ struct Following {
     seen: Option<Seen>,
     told: bool,
 }
-
-/// How a file looks from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Seen {
-    length: u64,
-    modified: SystemTime,
-}
-
-impl From<&Metadata> for Seen {
-    fn from(m: &Metadata) -> Self {
-        Self { length: m.len(), modified: m.modified().unwrap_or(SystemTime::UNIX_EPOCH) }
-    }
-}
-
-type Found = BTreeMap<String, (PathBuf, Metadata)>;
 
 impl Watcher {
     async fn run(mut self, stop: StopSignal) -> Result<u8, Failure> {
@@ -146,10 +144,7 @@ impl Watcher {
     async fn look(&mut self) -> Result<(), Undelivered> {
         let found = match block_in_place(|| scan(&self.folder, self.options.format.is_some())) {
             Ok(found) => found,
-            Err(e) => {
-                let reason = e.to_string();
-                return Ok(self.say.event(&Event::Unreadable { path: &self.folder, reason: &reason })?);
-            }
+            Err(e) => return Ok(self.complain(&self.folder.clone(), &e)?),
         };
         self.leave(&found).await?;
         for (id, (path, metadata)) in &found {
@@ -157,12 +152,25 @@ impl Watcher {
             if self.deliverer.stop.is_requested() && !self.follows.contains_key(id) {
                 continue;
             }
-            if let Err(e) = self.file(id, path, metadata).await? {
-                let reason = e.to_string();
-                self.say.event(&Event::Unreadable { path, reason: &reason })?;
+            match self.file(id, path, metadata).await? {
+                Ok(()) => {
+                    self.unreadable.remove(path);
+                }
+                Err(e) => self.complain(path, &e)?,
             }
         }
         Ok(self.state.save()?)
+    }
+
+    /// Says what cannot be read, once for each reason.
+    fn complain(&mut self, path: &Path, error: &io::Error) -> Result<(), Failure> {
+        let reason = error.to_string();
+        if self.unreadable.get(path) == Some(&reason) {
+            return Ok(());
+        }
+        self.say.event(&Event::Unreadable { path, reason: &reason })?;
+        self.unreadable.insert(path.to_owned(), reason);
+        Ok(())
     }
 
     /// Ends what is not there any more.
@@ -371,22 +379,4 @@ impl Watcher {
         }
         Ok(())
     }
-}
-
-/// The files of the folder, each by what it is.
-fn scan(folder: &Path, any: bool) -> io::Result<Found> {
-    let mut paths = Vec::new();
-    files::walk(folder, any, &mut paths)?;
-    paths.sort();
-    let mut found = Found::new();
-    for path in paths {
-        match std::fs::symlink_metadata(&path) {
-            Ok(metadata) => {
-                found.entry(identity(&metadata)).or_insert((path, metadata));
-            }
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(found)
 }

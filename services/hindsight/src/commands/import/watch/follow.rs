@@ -118,10 +118,12 @@ impl Follow {
     }
 }
 
-/// What tells the file from all others, also from one that had its name before.
+/// What tells the file from all others, also from one that has its name later, and stays when it is renamed.
 pub(super) fn origin(path: &Path, identity: &str, metadata: &std::fs::Metadata, generation: u32) -> String {
     let born = metadata.created().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok());
-    format!("{}\n{identity}\n{}\n{generation}", path.display(), born.unwrap_or_default().as_nanos())
+    // Where files do not know when they were made, their name must do.
+    let which = born.map_or_else(|| path.display().to_string(), |t| t.as_nanos().to_string());
+    format!("{identity}\n{which}\n{generation}")
 }
 
 fn whole(run: Trajectory, entry: &Entry) -> Due {
@@ -157,5 +159,93 @@ impl Due {
     pub(super) fn why(&self, otherwise: Why) -> Option<Why> {
         let ends = self.events.iter().any(|e| matches!(e.body, EventBody::Completed(_)));
         ends.then_some(otherwise)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Write as _, path::PathBuf};
+
+    use hindsight_types::{TenantId, Timestamp};
+
+    use super::*;
+
+    fn follow(path: &Path) -> Follow {
+        let options = Options::new(TenantId::new("acme").unwrap(), Timestamp::UNIX_EPOCH);
+        let options = Options { origin: Some("here".to_owned()), ..options };
+        Follow::new(Tail::open(path).unwrap().0, options)
+    }
+
+    fn read(follow: &mut Follow) {
+        while follow.read().unwrap() {}
+    }
+
+    fn kinds(due: &Due) -> Vec<String> {
+        let kind = |e: &Event| match &e.body {
+            EventBody::Started(_) => "started".to_owned(),
+            EventBody::Step(s) => s.step_index.to_string(),
+            EventBody::Completed(c) => format!("completed {}", c.step_count),
+            EventBody::Span(_) => "span".to_owned(),
+        };
+        due.events.iter().map(kind).collect()
+    }
+
+    #[test]
+    fn runs_that_are_whole_are_due_once_however_often_the_file_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("runs.jsonl");
+        let run = |id: &str| {
+            format!(
+                r#"{{"trace_id":"{id}","task_description":"x","steps":[{{"action_type":"USER_INPUT","action_detail":"y"}}]}}"#
+            ) + "\n"
+        };
+        fs::write(&path, run("a") + "broken\n" + &run("b")).unwrap();
+        let mut entry = Entry::new(PathBuf::new(), Timestamp::UNIX_EPOCH, 0);
+        let mut first = follow(&path);
+        read(&mut first);
+        let (due, broken) = first.ended(&entry);
+        assert_eq!(due.iter().map(kinds).collect::<Vec<_>>(), vec![vec!["started", "0", "completed 1"]; 2]);
+        assert!(due.iter().all(|d| d.counts && !d.open));
+        assert_eq!(broken.iter().map(|e| e.line).collect::<Vec<_>>(), [2]);
+
+        (entry.finished, entry.reported) = (2, 2);
+        fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(run("c").as_bytes()).unwrap();
+        let mut again = follow(&path);
+        read(&mut again);
+        let (due, broken) = again.ended(&entry);
+        assert_eq!(due.iter().map(|d| d.trace_id.as_str()).collect::<Vec<_>>(), ["c"]);
+        assert!(broken.is_empty());
+        assert!(again.finish(&entry).0.is_empty());
+    }
+
+    #[test]
+    fn only_what_was_not_sent_is_due_and_the_end_once_for_each_length() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("talk.txt");
+        let turn = "Thought: t\nAction: look\nAction Input: x\nObservation: y\n";
+        fs::write(&path, format!("Question: q\n{turn}{turn}Thought: more")).unwrap();
+        let mut entry = Entry::new(PathBuf::new(), Timestamp::UNIX_EPOCH, 0);
+        let mut first = follow(&path);
+        read(&mut first);
+        let due = first.under_way(&entry).remove(0);
+        // The second observation may go on.
+        assert_eq!((kinds(&due), due.after.steps), (vec!["started".to_owned(), "0".to_owned()], 1));
+        entry.runs.insert(due.trace_id.clone(), due.after);
+        assert!(first.under_way(&entry).is_empty());
+
+        let end = first.finish(&entry).0.remove(0);
+        assert_eq!(
+            (kinds(&end), &end.trace_id),
+            (vec!["1".to_owned(), "2".to_owned(), "completed 3".to_owned()], &due.trace_id)
+        );
+        entry.runs.insert(end.trace_id.clone(), end.after);
+        let mut again = follow(&path);
+        read(&mut again);
+        assert!(again.finish(&entry).0.is_empty(), "it ended with three steps already");
+
+        fs::write(&path, "Question: q\nThought: t\nAction: look\nObservation: y\n").unwrap();
+        let mut shrunk = follow(&path);
+        read(&mut shrunk);
+        assert!(shrunk.finish(&entry).0.is_empty(), "what was sent stays");
     }
 }
