@@ -18,7 +18,7 @@ use hindsight_types::{
 };
 
 use act::Act;
-use agree::Context;
+pub(crate) use agree::Context;
 use situation::{Applies, Sightings};
 use words::Words;
 

@@ -116,6 +116,17 @@ pub fn purpose(step: &Step) -> String {
     }
 }
 
+/// The same with what a command says that its verb is about, as in `kubectl set env`. `is_name`: whether a word names
+/// something of the situation.
+pub(crate) fn deed(step: &Step, is_name: impl Fn(&str) -> bool) -> String {
+    let arguments = serde_json::from_str::<Value>(&step.action_detail).ok();
+    match command_of(&step.action_detail, arguments.as_ref()).filter(|_| verbs::is_runner(&step.action_name))
+    {
+        Some(command) => shell::deed(&with_program(&step.action_name, command), is_name),
+        None => step.action_name.clone(),
+    }
+}
+
 /// The whole command line that a call of a tool which runs commands runs; `None` for other tools.
 pub(crate) fn command_line(name: &str, detail: &str, arguments: Option<&Value>) -> Option<String> {
     let command = command_of(detail, arguments).or_else(|| query_of(arguments));

@@ -17,14 +17,14 @@ const SWAPPED: usize = 8;
 
 /// What was known, and from which step on.
 #[derive(Debug, Default)]
-pub(super) struct Context {
+pub(crate) struct Context {
     /// By the word, in lower case; 0: before the first step.
     known: HashMap<String, u32>,
 }
 
 impl Context {
     /// Of a run: its task, what the user said and what came back.
-    pub(super) fn of(t: &Trajectory) -> Self {
+    pub(crate) fn of(t: &Trajectory) -> Self {
         let mut context = Self::of_words(&t.task_description);
         let mut room = SEEN;
         for step in &t.steps {
@@ -69,7 +69,7 @@ impl Context {
 
     /// Whether a value was known before a step: as a whole, or each word and the last part of what it is put
     /// together from.
-    pub(super) fn before(&self, step: u32, value: &str) -> bool {
+    pub(crate) fn before(&self, step: u32, value: &str) -> bool {
         let known = |word: &str| self.known.get(word).is_some_and(|from| *from <= step);
         let last = |word: &str| {
             word.rsplit(['/', ':', '@']).next().is_some_and(|last| last.len() > 1 && known(last))

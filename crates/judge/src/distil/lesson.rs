@@ -7,6 +7,7 @@ use hindsight_types::{
     Timestamp, Trajectory, limits,
 };
 
+use crate::credit::Context;
 use crate::effect::{self, Effect, WriteKind};
 use crate::{canon, signature};
 
@@ -58,11 +59,11 @@ pub(super) fn lessons(
     episodes: &[Episode<'_>],
     now: Timestamp,
 ) -> (Vec<Lesson>, Vec<RejectedLesson>) {
-    let wording = Wording::of(t);
-    let path = of_path(t, evaluation, wording);
+    let (wording, seen) = (Wording::of(t), Context::of(t));
+    let path = of_path(t, evaluation, wording, &seen);
     let told = path.as_ref().map(|p| p.rejected.clone()).unwrap_or_default();
-    let solved = episodes.iter().filter(|e| !e.remedy.is_empty()).map(|e| of_episode(e, wording));
-    let dead_ends = of_dead_ends(t, evaluation, wording)
+    let solved = episodes.iter().filter(|e| !e.remedy.is_empty()).map(|e| of_episode(e, wording, &seen));
+    let dead_ends = of_dead_ends(t, evaluation, wording, &seen)
         .into_iter()
         .filter(|d| !d.rejected.iter().all(|r| told.contains(r)));
     let (mut kept, mut refused): (Vec<Lesson>, Vec<RejectedLesson>) = (Vec::new(), Vec::new());
@@ -102,7 +103,12 @@ fn nothing(t: &Trajectory, evaluation: &Evaluation) -> RejectedLesson {
 }
 
 /// The symptom a run started from, and the changes that ended it.
-fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation, wording: Wording) -> Option<Draft<'a>> {
+fn of_path<'a>(
+    t: &'a Trajectory,
+    evaluation: &'a Evaluation,
+    wording: Wording,
+    seen: &Context,
+) -> Option<Draft<'a>> {
     if matches!(evaluation.outcome, OutcomeStatus::Failure | OutcomeStatus::Unknown) {
         return None;
     }
@@ -124,7 +130,7 @@ fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation, wording: Wording) 
     Some(Draft {
         advice: wording.advice(&wording.condition(&symptom, t), &chosen, rejected.first()),
         rationale: first.verdict.rationale.clone(),
-        key: format!("path\u{1f}{}\u{1f}{}", signature::error_signature(&symptom), deeds(&last)),
+        key: format!("path\u{1f}{}\u{1f}{}", signature::error_signature(&symptom), deeds(&last, seen)),
         tools: tools(&last),
         again: false,
         symptom,
@@ -134,7 +140,7 @@ fn of_path<'a>(t: &'a Trajectory, evaluation: &'a Evaluation, wording: Wording) 
 }
 
 /// A failure that the run got past.
-fn of_episode<'a>(e: &Episode<'a>, wording: Wording) -> Draft<'a> {
+fn of_episode<'a>(e: &Episode<'a>, wording: Wording, seen: &Context) -> Draft<'a> {
     let chosen = pattern::steps(&e.remedy, wording);
     let failed = phrase::call(e.failed.step, 160);
     let same = |j: &Judged<'_>| {
@@ -145,7 +151,7 @@ fn of_episode<'a>(e: &Episode<'a>, wording: Wording) -> Draft<'a> {
         advice: wording.advice(&wording.answers(e.tool, &e.message), &chosen, None),
         rationale: e.remedy.last().map(|j| j.verdict.rationale.clone()).unwrap_or_default(),
         rejected: vec![failed],
-        key: format!("failure\u{1f}{}\u{1f}{}\u{1f}{}", e.tool, e.signature, deeds(&e.remedy)),
+        key: format!("failure\u{1f}{}\u{1f}{}\u{1f}{}", e.tool, e.signature, deeds(&e.remedy, seen)),
         tools: e.tool.to_owned(),
         again: matches!(e.remedy.as_slice(), [only] if same(only)),
         chosen,
@@ -153,7 +159,12 @@ fn of_episode<'a>(e: &Episode<'a>, wording: Wording) -> Draft<'a> {
 }
 
 /// A change that proved wrong, with what took its place.
-fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation, wording: Wording) -> Vec<Draft<'a>> {
+fn of_dead_ends<'a>(
+    t: &'a Trajectory,
+    evaluation: &'a Evaluation,
+    wording: Wording,
+    seen: &Context,
+) -> Vec<Draft<'a>> {
     let all: Vec<Judged<'a>> = phrase::judged(t, &evaluation.steps).collect();
     let mut drafts = Vec::new();
     for (at, wrong) in all.iter().enumerate() {
@@ -177,7 +188,7 @@ fn of_dead_ends<'a>(t: &'a Trajectory, evaluation: &'a Evaluation, wording: Word
             advice: wording.instead(&wording.condition(&symptom, t), &chosen, &avoided, why),
             symptom,
             rationale: why.clone(),
-            key: format!("dead_end\u{1f}{}\u{1f}{}", deeds(&[*wrong]), deeds(&[*right])),
+            key: format!("dead_end\u{1f}{}\u{1f}{}", deeds(&[*wrong], seen), deeds(&[*right], seen)),
             tools: wrong.step.action_name.clone(),
             again: false,
             chosen,
@@ -221,9 +232,11 @@ fn tools(path: &[Judged<'_>]) -> String {
     names.join("/")
 }
 
-/// What the calls are for, by which the same lesson meets itself: two command lines of one shell are two deeds.
-fn deeds(path: &[Judged<'_>]) -> String {
-    path.iter().map(|j| effect::purpose(j.step)).collect::<Vec<_>>().join(",")
+/// What the calls are for, by which the same lesson meets itself: two command lines of one shell are two deeds, and so
+/// are two things that one verb is about. What was known before a call is a name, and no part of what it is for.
+fn deeds(path: &[Judged<'_>], seen: &Context) -> String {
+    let deed = |j: &Judged<'_>| effect::deed(j.step, |word| seen.before(j.step.step_index, word));
+    path.iter().map(deed).collect::<Vec<_>>().join(",")
 }
 
 pub(super) fn finish(

@@ -36,6 +36,24 @@ fn the_removal_of_a_mistake_is_no_part_of_the_way() {
     assert!(d.lessons[0].advice.contains("Skip deploy_release"));
 }
 
+/// Who did something else in the same situation learned something else; who did the same to another thing did not.
+#[test]
+fn what_a_verb_is_about_tells_lessons_apart_and_names_do_not() {
+    let fixed = |service: &str, command: &str| {
+        let logs = format!("kubectl logs deploy/{service}");
+        run(&format!("The service {service} is killed over and over. Find out why and fix it."))
+            .call("shell", &logs, "FATAL the heap is full: out of memory, the container was killed")
+            .call("shell", command, &format!("{service} updated"))
+            .call("shell", &format!("{logs} --since=1m"), &format!("{service} listening on 8080"))
+            .succeeded()
+    };
+    let id = |t: &Trajectory| distilled(t).lessons[0].id;
+    let limit = id(&fixed("zeta", "kubectl set resources deploy/zeta --limits=memory=1Gi"));
+    assert_ne!(limit, id(&fixed("zeta", "kubectl set env deploy/zeta JAVA_OPTS=-Xmx100m")));
+    assert_eq!(limit, id(&fixed("omega", "kubectl set resources deploy/omega --limits=memory=2Gi")));
+    assert_eq!(limit, id(&fixed("omega", "kubectl set resources deployment omega --limits=memory=2Gi")));
+}
+
 #[test]
 fn a_failure_pattern_says_what_worked_later() {
     let d = distilled(&disk_alarm());

@@ -228,21 +228,44 @@ fn called(text: &str) -> impl Iterator<Item = Effect> {
 
 /// What a command line is for: its program and its verb, as in `kubectl rollout status`.
 pub(super) fn purpose(line: &str) -> String {
+    verb(&plain(line)).join(" ")
+}
+
+/// Words of a command by which it says what its verb is about.
+const ABOUT: usize = 2;
+
+/// The same with what its verb is about, as in `kubectl set env`: the plain words that come next, up to the first
+/// that names something, or that cannot be a word of the program.
+pub(super) fn deed(line: &str, is_name: impl Fn(&str) -> bool) -> String {
+    let plain = plain(line);
+    let mut out = verb(&plain).to_vec();
+    if out.first().is_none_or(|program| listed(READERS, program) || listed(INTERPRETERS, program)) {
+        return out.join(" ");
+    }
+    let word =
+        |w: &&&str| w.len() > 1 && w.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !is_name(w);
+    let about = plain[out.len()..].iter().take_while(word).filter(|w| !listed(GROUPS, w));
+    out.extend(about.take(ABOUT));
+    out.join(" ")
+}
+
+/// The words of a command that are no options and none of their values.
+fn plain(line: &str) -> Vec<&str> {
     let words = line.split_whitespace().skip_while(|w| listed(PREFIXES, w) || w.contains('='));
     let words: Vec<&str> = words.take(16).collect();
     let value_of_option = |at: usize| at > 0 && listed(VALUED, words[at - 1]);
     let plain = words.iter().enumerate().filter(|(at, w)| !w.starts_with('-') && !value_of_option(*at));
-    let mut out: Vec<&str> = Vec::new();
-    for (_, word) in plain {
-        out.push(word);
-        if out.len() > 1 && !listed(GROUPS, word) {
-            break;
-        }
+    plain.map(|(_, word)| *word).collect()
+}
+
+/// The program and its verb.
+fn verb<'a, 'b>(plain: &'a [&'b str]) -> &'a [&'b str] {
+    let Some(program) = plain.first() else { return plain };
+    if !listed(SUBCOMMANDS, program) {
+        return &plain[..1];
     }
-    if words.first().is_some_and(|w| !listed(SUBCOMMANDS, w)) {
-        out.truncate(1);
-    }
-    out.join(" ")
+    let verb = plain.iter().skip(1).position(|word| !listed(GROUPS, word));
+    &plain[..verb.map_or(plain.len(), |at| at + 2)]
 }
 
 fn listed(list: &str, word: &str) -> bool {

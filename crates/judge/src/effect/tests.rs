@@ -163,6 +163,22 @@ fn the_purpose_of_a_command_is_its_program_and_verb(#[case] command: &str, #[cas
 }
 
 #[rstest]
+#[case("kubectl set resources deploy/zeta --limits=memory=1Gi", "kubectl set resources")]
+#[case("kubectl -n shop set env deploy/zeta JAVA_OPTS=-Xmx100m", "kubectl set env")]
+#[case("kubectl rollout restart deployment zeta -n shop", "kubectl rollout restart")]
+#[case("kubectl rollout restart -n shop deployment/zeta", "kubectl rollout restart")]
+#[case("zetactl config heap 1Gi", "zetactl config heap")]
+#[case("zetactl config port 8080", "zetactl config port")]
+#[case("git remote add origin git@example.com:zeta.git", "git remote add origin")]
+#[case("sudo systemctl restart zeta && systemctl status zeta", "systemctl restart")]
+#[case("apt-get install -y libzeta", "apt-get install libzeta")]
+#[case("chmod 640 /etc/zeta.conf", "chmod")]
+#[case("grep error app.log", "grep")]
+fn what_a_verb_is_about_is_part_of_the_deed_and_names_are_not(#[case] command: &str, #[case] expected: &str) {
+    assert_eq!(super::shell::deed(command, |word| word == "zeta"), expected);
+}
+
+#[rstest]
 #[case("import pandas as pd\nprint(pd.read_excel('a.xlsx').describe())", Effect::Read)]
 #[case(
     "import requests\nrequests.post('https://api.example/orders', json={})",
