@@ -182,7 +182,7 @@ async fn what_tells_of_no_agent_is_passed_over_and_what_is_malformed_is_told() {
 /// `POST /v1/traces`.
 async fn post(collector: &Collector, keyring: Keyring, request: Request<Body>) -> Response {
     let answer = EdgeLayer::new(keyring).layer(collector.http().unwrap()).oneshot(request).await.unwrap();
-    answer.map(|body| Body::new(body))
+    answer.map(Body::new)
 }
 
 fn of(content_type: &str, body: Vec<u8>) -> Request<Body> {

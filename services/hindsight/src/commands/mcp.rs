@@ -22,7 +22,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     let stop = StopSignal::default();
     let _signals = stop.on_signals()?;
-    standing::beside(context, async |memory| {
+    Box::pin(standing::beside(context, async |memory| {
         let Some(address) = args.http else {
             MemoryServer::serve_stdio(memory, stop.requested()).await?;
             return Ok(0);
@@ -36,7 +36,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
         context.ui.note(&format!("serving MCP at http://{address}{}", server.path()));
         server.serve(stop.requested()).await?;
         Ok(0)
-    })
+    }))
     .await
 }
 

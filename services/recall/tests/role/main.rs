@@ -1,6 +1,6 @@
 //! The role over a real store, called through its gRPC services.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod arms;
 mod chance;
