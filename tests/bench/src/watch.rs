@@ -110,16 +110,18 @@ async fn measure(count: u64, calls: usize, report: &mut Report) -> anyhow::Resul
 
 /// Waits until the failures are in memory.
 async fn warm(client: &Client, count: u64) -> anyhow::Result<()> {
+    if count == 0 {
+        return Ok(());
+    }
     let until = Instant::now() + PATIENCE;
-    while count > 0 {
+    loop {
         let mut stream = Stream::open(client).await?;
         if is_reminder(&stream.before("bash", &command(latest(count, 0))).await?.1) {
-            break;
+            return Ok(());
         }
         anyhow::ensure!(Instant::now() < until, "the failures are not read");
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    Ok(())
 }
 
 fn tell(count: u64, sorts: [(&str, Times); 3], report: &mut Report) {
