@@ -1,6 +1,7 @@
 use super::{
     advice::{self, Advice, Told, says_the_same},
     agent::{self, BUDGET},
+    ears::Ears,
     logs::{Logs, log_of},
     scene::Scene,
     task::{Task, story},
@@ -123,6 +124,48 @@ fn who_is_told_the_fix_is_done_at_once_and_who_is_told_to_ruin_it_has_lost() {
         let run = agent::work(&task, &[told(practice.ruinous)]);
         assert!(run.ruined && !run.solved, "{run:?}");
     }
+}
+
+/// Says the same whenever it may: what ends the trouble, or what not to do.
+struct Voice<'a> {
+    task: &'a Task,
+    fix: Option<&'static str>,
+    warns_of: &'static str,
+    trouble: usize,
+}
+
+impl Ears for Voice<'_> {
+    fn before(&mut self, command: &str) -> Vec<Advice> {
+        let warned = command == self.task.names.fill(self.warns_of);
+        if warned { vec![Advice { avoid: vec![self.warns_of], ..Advice::default() }] } else { Vec::new() }
+    }
+
+    fn after(&mut self, _: &str, _: &str) -> Vec<Advice> {
+        self.trouble += 1;
+        let steps = self.fix.into_iter().map(named).collect();
+        vec![Advice { steps, ..Advice::default() }]
+    }
+}
+
+#[test]
+fn a_word_after_trouble_is_followed_and_what_is_warned_of_is_left_for_last() {
+    let mut helped = 0;
+    for mut task in tasks() {
+        task.one_off = None;
+        let fix = task.fault.fix(task.drifted);
+        let mut voice = Voice { task: &task, fix: Some(fix), warns_of: "", trouble: 0 };
+        let run = agent::work_beside(&task, &[], &mut voice);
+        assert!(run.solved || voice.trouble == 0, "{run:?}");
+        helped += voice.trouble;
+
+        let mut voice = Voice { task: &task, fix: None, warns_of: fix, trouble: 0 };
+        let run = agent::work_beside(&task, &[], &mut voice);
+        let command = task.names.fill(fix);
+        let tried = run.calls.iter().position(|call| call.command == command);
+        // It and the look whether it helped come last, if there is a call left for them.
+        assert!(tried.is_none_or(|at| at + 2 >= run.calls.len()), "{run:?}");
+    }
+    assert!(helped > 0);
 }
 
 #[test]
