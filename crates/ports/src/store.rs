@@ -154,7 +154,7 @@ pub trait MemoryStore: Send + Sync + 'static {
     async fn events(&self, scope: &Scope, trace: &TraceId) -> Result<Vec<Event>, StoreError>;
 
     /// The same, whichever user of the tenant recorded them: spans of one trace need not all say whose they are. For
-    /// judging and upkeep alone: nothing of it may be returned to a caller.
+    /// judging, upkeep, and to tell whose a run is: nothing of it may be returned to a caller.
     async fn trace_events(&self, tenant: &TenantId, trace: &TraceId) -> Result<Vec<Event>, StoreError>;
 
     /// Remembers that these tasks are under way. One entry per trace; the last write counts.

@@ -7,6 +7,7 @@ mod care;
 mod doctor;
 mod engine;
 mod explain;
+mod raw;
 mod receipt;
 mod report;
 mod rerank;

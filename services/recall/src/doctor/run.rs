@@ -2,9 +2,9 @@
 
 use hindsight_ingest::{Assembly, assemble};
 use hindsight_ports::{PageRequest, Selection, StoreError};
-use hindsight_types::{
-    EvaluationState, Event, EventBody, Experience, Memory, MemoryId, MemoryKind, Scope, TraceId,
-};
+use hindsight_types::{EvaluationState, Event, EventBody, Experience, Memory, MemoryId, MemoryKind, TraceId};
+
+use crate::raw;
 
 use super::{Chain, Doctor, Followed, Look, Stage, count, date};
 
@@ -102,10 +102,7 @@ impl Doctor {
 
     /// Every event of the run that the viewer may see.
     pub(crate) async fn events(&self, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
-        let scopes = self.viewer.visibilities().into_iter();
-        let scopes: Vec<Scope> = scopes.map(|v| Scope::new(self.viewer.tenant.clone(), v)).collect();
-        let looks = scopes.iter().map(|scope| self.store.events(scope, trace));
-        Ok(futures::future::try_join_all(looks).await?.into_iter().flatten().collect())
+        raw::events(&*self.store, &self.viewer, trace).await
     }
 }
 

@@ -23,8 +23,7 @@ use hindsight_proto::memory::v1::{
     memory_service_server::MemoryService,
 };
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, Experience, Memory, MemoryId, Scope, TraceId, Trajectory,
-    Viewer,
+    EvaluationRecord, EvaluationState, Event, Experience, Memory, MemoryId, TraceId, Trajectory, Viewer,
 };
 use tonic::{Code, Request, Response, Status};
 
@@ -300,7 +299,7 @@ impl Memories {
                 record: record.as_ref().map(evaluation_record_to_proto),
             }));
         }
-        let events = self.events(viewer, trace).await?;
+        let events = crate::raw::events(&*self.store, viewer, trace).await?;
         let (trajectory, waiting) = raw(events, trace);
         let record = record.or(waiting);
         if trajectory.is_none() && record.is_none() {
@@ -324,16 +323,6 @@ impl Memories {
             Memory::Experience(experience) => Some(*experience),
             _ => None,
         }))
-    }
-
-    /// Every event of the trace that the viewer may see.
-    async fn events(&self, viewer: &Viewer, trace: &TraceId) -> Result<Vec<Event>, StoreError> {
-        let mut events = Vec::new();
-        for visibility in viewer.visibilities() {
-            let scope = Scope::new(viewer.tenant.clone(), visibility);
-            events.extend(self.store.events(&scope, trace).await?);
-        }
-        Ok(events)
     }
 }
 

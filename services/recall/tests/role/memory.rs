@@ -2,7 +2,7 @@
 
 use crate::common::{World, experience, fact, run, tenant};
 use hindsight_ingest::split;
-use hindsight_ports::MemoryStore as _;
+use hindsight_ports::{MemoryStore as _, testkit::samples};
 use hindsight_proto::{
     common::v1::{EvaluationState, MemoryKind, memory::Kind},
     memory::v1::{GetMemoryRequest, GetStatsRequest, GetTrajectoryRequest, ListMemoriesRequest},
@@ -108,6 +108,25 @@ async fn a_run_that_is_not_judged_is_put_together_from_its_events() {
     assert!(raw.evaluation.is_none());
     for user in ["", "bob"] {
         let refused = client.get_trajectory(trajectory("t-3", user)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::NotFound);
+    }
+}
+
+/// The root does not say whose the run is, and has the user's words in it.
+#[tokio::test]
+async fn spans_of_a_trace_are_the_users_whom_one_of_them_names() {
+    let world = World::new().await;
+    let trace = samples::trace("t-spans");
+    let (shared, anna) = (samples::shared(&tenant("acme")), samples::private(&tenant("acme"), "anna"));
+    world.store.append_events(&[samples::root_span(&shared, &trace)]).await.unwrap();
+    let mut client = world.memories("acme");
+    assert!(client.get_trajectory(trajectory("t-spans", "bob")).await.is_ok(), "nobody's so far");
+
+    world.store.append_events(&[samples::tool_span(&anna, &trace, 2)]).await.unwrap();
+    let hers = client.get_trajectory(trajectory("t-spans", "anna")).await.unwrap().into_inner();
+    assert_eq!(hers.trajectory.unwrap().steps.len(), 1);
+    for user in ["", "bob"] {
+        let refused = client.get_trajectory(trajectory("t-spans", user)).await.unwrap_err();
         assert_eq!(refused.code(), Code::NotFound);
     }
 }
