@@ -68,7 +68,9 @@ pub(crate) async fn run(args: &Args, json: bool) -> anyhow::Result<()> {
     let count = usize::try_from(args.tasks)?;
     let mut all = Vec::new();
     for &kind in &args.memories {
-        let lives = futures::stream::iter(0..args.seeds).map(|seed| live(kind, seed, count, args));
+        // A task each: an agent that is watched waits for answers where it stands.
+        let lives = futures::stream::iter(0..args.seeds)
+            .map(async |seed| tokio::spawn(live(kind, seed, count, args.dir.clone())).await?);
         // In the order of the seeds, so that worlds can be compared one by one.
         let seeds = lives.buffered(usize::try_from(args.parallel)?).try_collect().await?;
         all.push(Lives { kind, seeds });
@@ -79,9 +81,9 @@ pub(crate) async fn run(args: &Args, json: bool) -> anyhow::Result<()> {
     tell::print(&figures::of(&all), args, json)
 }
 
-async fn live(kind: Kind, seed: u64, count: usize, args: &Args) -> anyhow::Result<Life> {
+async fn live(kind: Kind, seed: u64, count: usize, dir: Option<PathBuf>) -> anyhow::Result<Life> {
     let story = story(seed, count);
-    let mut memory = Memory::open(kind, args.dir.as_deref(), story.begins_at()).await?;
+    let mut memory = Memory::open(kind, dir.as_deref(), story.begins_at()).await?;
     let (mut life, mut met) = (Life::new(), Vec::new());
     for task in &story.tasks {
         if task.index == story.poison.index {
