@@ -97,7 +97,7 @@ impl From<Status> for Error {
 /// server did is unknown then, and it may well do it when asked again.
 fn code(status: &Status) -> Code {
     match status.code() {
-        Code::Unknown | Code::Internal if status.source().is_some() => Code::Unavailable,
+        Code::Unknown | Code::Internal | Code::Cancelled if status.source().is_some() => Code::Unavailable,
         code => code,
     }
 }
@@ -136,3 +136,20 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, sync::Arc};
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_this_side_gave_up_because_the_connection_closed_is_made_again() {
+        for told in [Code::Unknown, Code::Internal, Code::Cancelled] {
+            let mut broken = Status::new(told, "operation was canceled");
+            assert!(!Error::from(broken.clone()).is_transient(), "the server said {told:?}");
+            broken.set_source(Arc::new(io::Error::other("connection closed")));
+            assert!(Error::from(broken).is_transient(), "{told:?}");
+        }
+    }
+}
