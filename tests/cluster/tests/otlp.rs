@@ -74,5 +74,6 @@ async fn spans_of_one_trace_through_two_collectors_make_one_run() {
     let called: Vec<_> = run.steps.iter().map(|s| s.action_detail.clone()).collect();
     assert_eq!(called, (1..=CALLS).map(|n| format!("/var/lib/{n}")).collect::<Vec<_>>());
     let nobody = GetTrajectoryRequest { user: "ben".to_owned(), ..request };
-    assert!(recall.get_trajectory(nobody).await.is_err(), "it is Ann's");
+    let seen = recall.get_trajectory(nobody).await;
+    assert!(seen.is_err(), "it is Ann's: {seen:?}");
 }
