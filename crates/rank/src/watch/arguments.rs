@@ -67,8 +67,8 @@ mod tests {
     fn what_was_cut_off_reads_as_what_is_left() {
         for (detail, expected) in [
             (r#"{"command": "npm install -g typ…"#, "npm install -g typ"),
-            (r#"{"path": "/etc/hosts", "lines": [1, 2,…"#, "lines=[1,2], path=/etc/hosts"),
-            (r#"{"service": "api", "env":…"#, "env=null, service=api"),
+            (r#"{"file": "/etc/hosts", "lines": [1, 2,…"#, "file=/etc/hosts, lines=[1,2]"),
+            (r#"{"env": "prod", "service":…"#, "env=prod, service=null"),
             (r#"{"query": "select \…"#, "select "),
             (r#"{"原因": "重复扣…"#, "重复扣"),
             (r#"{"service": "api", "en…"#, r#"{"service": "api", "en…"#),
@@ -83,10 +83,10 @@ mod tests {
 
     #[test]
     fn a_call_is_cut_as_a_pattern_is() {
-        let call = format!(r#"{{"path":  "/srv/app", "content": "{}"}}"#, "很长 的 ".repeat(200));
+        let call = format!(r#"{{"path":  "/srv/app", "text": "{}"}}"#, "很长 的 ".repeat(200));
         let kept = kept(&call);
         assert_eq!(kept.chars().count(), 301, "with its mark");
-        assert!(arguments(&kept).ends_with("path=/srv/app"), "{}", arguments(&kept));
+        assert!(arguments(&kept).starts_with("path=/srv/app"), "{}", arguments(&kept));
         assert_eq!(super::kept(" a \n b "), "a b");
         assert_eq!(super::kept(&format!("a{}", " ".repeat(5_000))), "a…");
     }

@@ -107,10 +107,10 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 /// Until one side has ended; dropping the ends says so to the other.
 fn plain(mut from: impl Read, mut to: impl Write, mut tap: Tap) {
     each_chunk(&mut from, |chunk| {
-        to.write_all(chunk)?;
-        to.flush()?;
+        // Before it is passed on: whoever hears it may answer or leave at once, and that is noted as well.
         tap.copy(chunk);
-        Ok(())
+        to.write_all(chunk)?;
+        to.flush()
     });
 }
 
