@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_call_is_cut_as_a_pattern_is() {
-        let call = format!(r#"{{"path":  "/srv/app", "text": "{}"}}"#, "很长 的 ".repeat(200));
+        let call = format!(r#"{{"path":  "/srv/app", "remarks": "{}"}}"#, "很长 的 ".repeat(200));
         let kept = kept(&call);
         assert_eq!(kept.chars().count(), 301, "with its mark");
         assert!(arguments(&kept).starts_with("path=/srv/app"), "{}", arguments(&kept));

@@ -59,6 +59,8 @@ impl World {
         let mut settings = RecallSettings::default();
         // What is not about chance leaves nothing to it.
         settings.rank.serving = settings.rank.serving.certain();
+        // Nor to how busy the machine is.
+        settings.watch.deadline = Duration::from_secs(30);
         Self::with(settings, embedder).await
     }
 
