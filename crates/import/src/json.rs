@@ -7,6 +7,13 @@ pub(crate) fn str_at<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str).filter(|s| !s.trim().is_empty())
 }
 
+/// The items of a list, of the list under `key`, or the one that the value is.
+pub(crate) fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    let list = value.as_array().or_else(|| value.get(key)?.as_array());
+    let alone = list.is_none().then_some(value);
+    list.into_iter().flatten().chain(alone)
+}
+
 pub(crate) fn flag_at(value: &Value, key: &str) -> bool {
     value.get(key).and_then(Value::as_bool).unwrap_or(false)
 }

@@ -1,9 +1,11 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use hindsight_types::{Archived, Fact, Memory, MemoryId, MemoryKind, TenantId, Timestamp, Viewer};
+use hindsight_types::{
+    Archived, Experience, Fact, Memory, MemoryId, MemoryKind, TenantId, Timestamp, TraceId, Viewer,
+};
 
-use crate::{Page, PageRequest, StoreError};
+use crate::{MemoryStore, Page, PageRequest, StoreError};
 
 /// A memory that is to leave for the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +44,11 @@ pub trait Archive: Send + Sync + 'static {
     /// What is on record of a memory that left, or left and came back.
     async fn archived(&self, viewer: &Viewer, id: MemoryId) -> Result<Option<Archived>, StoreError>;
 
+    /// The same as long as it is in the archive: not of a memory that came back.
+    async fn away(&self, viewer: &Viewer, id: MemoryId) -> Result<Option<Archived>, StoreError> {
+        Ok(self.archived(viewer, id).await?.filter(|archived| archived.restored_at.is_none()))
+    }
+
     /// What is in the archive now, that which left last first; pages as those of
     /// [`list`](crate::MemoryStore::list).
     async fn list_archived(&self, viewer: &Viewer, page: &PageRequest) -> Result<Page<Archived>, StoreError>;
@@ -56,4 +63,21 @@ pub trait Archive: Send + Sync + 'static {
     /// Deletes facts for good, first how they were before, then the facts. One that is no longer as it was looked at
     /// stays, without what it was before. Says which are gone. All of one tenant, at most 100. For upkeep alone.
     async fn remove(&self, facts: &[Fact]) -> Result<BTreeSet<MemoryId>, StoreError>;
+}
+
+/// A judged run that the viewer may see, archived or not: what is archived is no longer served, and known as before.
+pub async fn judged_run(
+    store: &dyn MemoryStore,
+    archive: &dyn Archive,
+    viewer: &Viewer,
+    trace: &TraceId,
+) -> Result<Option<Experience>, StoreError> {
+    if let Some(run) = store.experience(viewer, trace).await? {
+        return Ok(Some(run));
+    }
+    let archived = archive.away(viewer, MemoryId::experience(&viewer.tenant, trace)).await?;
+    Ok(archived.and_then(|archived| match archived.memory {
+        Memory::Experience(run) => Some(*run),
+        _ => None,
+    }))
 }

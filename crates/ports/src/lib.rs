@@ -23,7 +23,7 @@ pub mod vacuum;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
-pub use archive::{Archive, Leaving};
+pub use archive::{Archive, Leaving, judged_run};
 pub use browse::{Browse, Selection};
 pub use bus::{
     Bus, BusError, Consumer, DeadLetter, Delivery, Envelope, Heard, Leadership, Listener, Queue, QueueStats,

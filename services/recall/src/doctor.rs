@@ -123,8 +123,7 @@ impl Doctor {
         if let Some(memory) = futures::future::try_join_all(looks).await?.into_iter().flatten().next() {
             return Ok(Some(Found::There(Box::new(memory))));
         }
-        let archived = self.archive.archived(&self.viewer, id).await?;
-        Ok(archived.filter(|a| a.restored_at.is_none()).map(|a| Found::Archived(Box::new(a))))
+        Ok(self.archive.away(&self.viewer, id).await?.map(|archived| Found::Archived(Box::new(archived))))
     }
 
     /// Whether anything of a run can be seen.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
 from ._connection import Connection
 from ._convert import Where
+from ._schema import message, method
 from .recorder import Recorder
 from .task import Task
 
@@ -68,3 +69,16 @@ def named(answer: Any) -> Any:
     if task is not None:
         task.add_receipt(answer.receipt_id)
     return answer
+
+
+def unary(channel: Any, service: str, name: str, request: Any) -> "tuple[Any, Any]":
+    """A call of the schema on a channel, and its request, which may be given by its fields."""
+    called = method(service, name)
+    if request is None or isinstance(request, Mapping):
+        request = message(called.input_type.full_name[len("hindsight.") :])(**(request or {}))
+    stub = channel.unary_unary(
+        f"/{called.containing_service.full_name}/{called.name}",
+        request_serializer=lambda r: r.SerializeToString(),
+        response_deserializer=message(called.output_type.full_name[len("hindsight.") :]).FromString,
+    )
+    return stub, request

@@ -32,10 +32,6 @@ def environment(where: Where) -> Any:
     return message("common.v1.Environment")(tags=where.tags, attributes=where.attributes)
 
 
-def block_format(word: BlockFormat) -> int:
-    return number("recall.v1.BlockFormat", "block_format", word)
-
-
 def recall_request(
     query: str,
     *,
@@ -92,6 +88,37 @@ def items(recalled: Any) -> "tuple[Item, ...]":
         memory_id = getattr(memory, "memory_id", "")
         found.append(Item(memory_id, kind, item.factors.total, item.why, item.memory))
     return tuple(found)
+
+
+def watch_start(
+    goal: str,
+    *,
+    trace_id: str,
+    user: str,
+    agent: str,
+    session: str,
+    task_type: str,
+    where: Where,
+    block_format: BlockFormat,
+    language: str,
+    time_zone: str,
+    reminders: int,
+    token_budget: int,
+) -> Any:
+    return message("recall.v1.WatchStart")(
+        trace_id=trace_id,
+        goal=goal,
+        user=user,
+        agent=agent,
+        session=session,
+        task_type=task_type,
+        environment=environment(where),
+        format=number("recall.v1.BlockFormat", "block_format", block_format),
+        language=language,
+        time_zone=time_zone,
+        reminders=reminders,
+        token_budget=token_budget,
+    )
 
 
 def retain_request(

@@ -10,11 +10,10 @@ from typing import Any, Mapping, Optional, Sequence, Type
 import grpc
 
 from . import _convert
-from ._client import Shared, named
+from ._client import Shared, named, unary
 from ._connection import Attempts
 from ._convert import Where
 from ._errors import of_rpc
-from ._schema import message, method
 from .types import BlockFormat, Kind, OutcomeStatus, Recall, RecorderState, Retained, Verdict
 from .watch import Watch
 
@@ -141,15 +140,15 @@ class Client(Shared):
     ) -> Watch:
         """A memory that speaks up: tell it what is about to happen, and it warns. ``reminders``: most on this watch, 0
         for what the server allows. ``timeout``: seconds that an answer may take; after that it is silence."""
-        start = message("recall.v1.WatchStart")(
+        start = _convert.watch_start(
+            goal,
             trace_id=trace_id,
-            goal=goal,
             user=user,
             agent=agent,
             session=session,
             task_type=task_type,
-            environment=_convert.environment(environment),
-            format=_convert.block_format(block_format),
+            where=environment,
+            block_format=block_format,
             language=language,
             time_zone=time_zone,
             reminders=reminders,
@@ -162,14 +161,7 @@ class Client(Shared):
     ) -> Any:
         """Any unary call of the schema: ``client.call("memory.v1.MemoryService", "GetTrajectory", {"trace_id": "t-1"})``.
         Takes the fields of the request, or the message; gives the message."""
-        called = method(service, name)
-        if request is None or isinstance(request, Mapping):
-            request = message(called.input_type.full_name[len("hindsight.") :])(**(request or {}))
-        stub = self._open().unary_unary(
-            f"/{called.containing_service.full_name}/{called.name}",
-            request_serializer=lambda r: r.SerializeToString(),
-            response_deserializer=message(called.output_type.full_name[len("hindsight.") :]).FromString,
-        )
+        stub, request = unary(self._open(), service, name, request)
         attempts = Attempts(self._timeout if timeout is None else timeout)
         while True:
             try:

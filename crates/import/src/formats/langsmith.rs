@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Format, Reader, Record, Sink};
 use crate::{
     Options, RecordError, UnderWay,
-    json::{arguments_text, content_text, kind_of, str_at, time_at},
+    json::{arguments_text, content_text, items, kind_of, str_at, time_at},
     message,
     spans::{self, Kind, Span, Trace, Traces},
 };
@@ -33,9 +33,7 @@ impl Format for LangSmith {
 }
 
 fn runs(record: &Value) -> impl Iterator<Item = &Value> {
-    let list = record.as_array().or_else(|| record.get("runs")?.as_array());
-    let alone = list.is_none().then_some(record);
-    list.into_iter().flatten().chain(alone)
+    items(record, "runs")
 }
 
 struct RunReader(Traces);

@@ -10,13 +10,15 @@ use serde_json::Value;
 use super::{Format, Reader, Record, Sink};
 use crate::{
     Options, RecordError, UnderWay,
-    json::{arguments_text, content_text, flag_at, kind_of, scalar, str_at, time_at},
+    json::{arguments_text, content_text, flag_at, items, kind_of, scalar, str_at, time_at},
     spans::{self, Kind, Span, Traces},
 };
 
 pub(super) struct OpenAiAgents;
 
 /// The name of a workflow that nobody named.
+/// Where a batch has its items.
+const BATCH: &str = "data";
 const UNNAMED: &str = "Agent workflow";
 
 impl Format for OpenAiAgents {
@@ -25,7 +27,7 @@ impl Format for OpenAiAgents {
     }
 
     fn recognises(&self, record: &Value) -> bool {
-        items(record).any(|item| matches!(str_at(item, "object"), Some("trace" | "trace.span")))
+        items(record, BATCH).any(|item| matches!(str_at(item, "object"), Some("trace" | "trace.span")))
     }
 
     fn reader(&self, options: &Options) -> Box<dyn Reader> {
@@ -33,18 +35,11 @@ impl Format for OpenAiAgents {
     }
 }
 
-/// The items of a batch, or the item that the record is.
-fn items(record: &Value) -> impl Iterator<Item = &Value> {
-    let list = record.as_array().or_else(|| record.get("data")?.as_array());
-    let alone = list.is_none().then_some(record);
-    list.into_iter().flatten().chain(alone)
-}
-
 struct SpanReader(Traces);
 
 impl Reader for SpanReader {
     fn push(&mut self, record: Record, sink: &mut Sink) {
-        for item in items(&record.value) {
+        for item in items(&record.value, BATCH) {
             if let Err(reason) = self.item(item, record.error("")) {
                 sink.push_back(Err(record.error(reason)));
             }

@@ -39,8 +39,8 @@ pub(super) async fn refuse(
 /// A run may be submitted again, and again with more steps. Results and texts may change, as rules of redaction do.
 fn difference(stored: &[Event], scope: &Scope, events: &[Event]) -> Option<String> {
     let stored: HashMap<EventId, &Event> = stored.iter().map(|event| (event.event_id, event)).collect();
-    let pairs = events.iter().filter_map(|now| Some((*stored.get(&now.event_id)?, now)));
-    pairs.into_iter().find_map(|(before, now)| match (&before.body, &now.body) {
+    let mut pairs = events.iter().filter_map(|now| Some((*stored.get(&now.event_id)?, now)));
+    pairs.find_map(|(before, now)| match (&before.body, &now.body) {
         _ if before.scope != *scope => Some("it belongs to another scope".to_owned()),
         (EventBody::Started(a), EventBody::Started(b)) if a.goal != b.goal => {
             Some("its goal is another".to_owned())

@@ -1,11 +1,12 @@
 //! Memories of one kind, by their ids.
 
+use hindsight_ports::judged_run;
 use hindsight_types::{
     Experience, Fact, Lesson, Memory, MemoryId, MemoryKind, Scope, TenantId, TraceId, Viewer,
 };
 
 use super::Tools;
-use crate::broken::Broken;
+use crate::{broken::Broken, forgotten::Whose};
 
 pub(super) async fn experiences(
     tools: &Tools,
@@ -20,19 +21,26 @@ pub(super) async fn experiences(
     Ok(found.into_iter().filter_map(of_kind).collect())
 }
 
-/// A judged run of this scope, archived or not: what is archived is no longer shown, and known as before.
-pub(super) async fn run(tools: &Tools, scope: &Scope, trace: &TraceId) -> Result<Option<Experience>, Broken> {
-    let viewer = Viewer::of_scope(scope);
-    let found = match tools.store.experience(&viewer, trace).await? {
-        Some(run) => Some(run),
-        None => {
-            let id = MemoryId::experience(&scope.tenant, trace);
-            match tools.compaction.archive.archived(&viewer, id).await?.map(|archived| archived.memory) {
-                Some(Memory::Experience(run)) => Some(*run),
-                _ => None,
-            }
+/// Those of the runs that are there, archived or not, and were not forgotten.
+pub(super) async fn left(
+    tools: &Tools,
+    scope: &Scope,
+    traces: impl IntoIterator<Item = &TraceId>,
+) -> Result<Vec<Experience>, Broken> {
+    let mut runs = Vec::new();
+    for trace in traces {
+        let Some(run) = run(tools, scope, trace).await? else { continue };
+        if !tools.bench.is_forgotten(&Whose::of(&run.trajectory)).await? {
+            runs.push(run);
         }
-    };
+    }
+    Ok(runs)
+}
+
+/// A judged run of this scope.
+async fn run(tools: &Tools, scope: &Scope, trace: &TraceId) -> Result<Option<Experience>, Broken> {
+    let (store, archive) = (&*tools.store, &*tools.compaction.archive);
+    let found = judged_run(store, archive, &Viewer::of_scope(scope), trace).await?;
     Ok(found.filter(|run| run.trajectory.scope == *scope))
 }
 

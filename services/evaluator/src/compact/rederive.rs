@@ -25,7 +25,7 @@ pub(super) async fn run(
     corrections: &[(MemoryId, Correction)],
 ) -> Result<Effect, Broken> {
     let tenant = &scope.tenant;
-    let runs = left(tools, scope, traces).await?;
+    let runs = memories::left(tools, scope, traces).await?;
     let mut missing: BTreeSet<MemoryId> = wanted.iter().copied().collect();
     let mut learned = Vec::new();
     for run in &runs {
@@ -60,18 +60,6 @@ pub(super) async fn run(
         restage(tools, tenant, ids, &cause).await?;
     }
     Ok(Effect::Done)
-}
-
-/// The runs that are left, archived or not.
-async fn left(tools: &Tools, scope: &Scope, traces: &[TraceId]) -> Result<Vec<Experience>, Broken> {
-    let mut runs = Vec::new();
-    for trace in traces {
-        let Some(run) = memories::run(tools, scope, trace).await? else { continue };
-        if !tools.bench.is_forgotten(&Whose::of(&run.trajectory)).await? {
-            runs.push(run);
-        }
-    }
-    Ok(runs)
 }
 
 /// What of `wanted` a run teaches.

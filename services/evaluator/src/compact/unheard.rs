@@ -20,13 +20,7 @@ pub(super) async fn hear(tools: &Tools, tenant: &TenantId, lesson: MemoryId) -> 
     if silent(&lesson, &lines).count() < 2 {
         return Ok(());
     }
-    let mut runs = Vec::new();
-    for trace in silent(&lesson, &lines) {
-        let Some(run) = memories::run(tools, &lesson.scope, trace).await? else { continue };
-        if !tools.bench.is_forgotten(&Whose::of(&run.trajectory)).await? {
-            runs.push(run);
-        }
-    }
+    let mut runs = memories::left(tools, &lesson.scope, silent(&lesson, &lines)).await?;
     runs.sort_by(|a, b| age(a).cmp(&age(b)));
     let heard = runs.split_off(runs.len().min(1));
     if heard.is_empty() {

@@ -80,7 +80,7 @@ impl Doctor {
 
     async fn not_stored(&self, chain: &mut Chain, trace: &TraceId) -> Look {
         let id = MemoryId::experience(&self.viewer.tenant, trace);
-        if let Some(archived) = self.archive.archived(&self.viewer, id).await? {
+        if let Some(archived) = self.archive.away(&self.viewer, id).await? {
             return Ok(super::memory::archived(chain, &archived));
         }
         Ok(chain.broken(

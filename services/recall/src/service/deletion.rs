@@ -94,11 +94,11 @@ impl Memories {
         if let Some(found) = self.store.get(viewer, kind, id).await.map_err(store)? {
             return Ok(found);
         }
-        let archived = match &self.care.archive {
-            Some(archive) => archive.archived(viewer, id).await.map_err(store)?,
+        let away = match &self.care.archive {
+            Some(archive) => archive.away(viewer, id).await.map_err(store)?,
             None => None,
         };
-        let found = archived.map(|archived| archived.memory).filter(|memory| memory.kind() == kind);
+        let found = away.map(|archived| archived.memory).filter(|memory| memory.kind() == kind);
         found.ok_or_else(|| status::not_found(NAME, "memory", id))
     }
 

@@ -7,7 +7,8 @@ use hindsight_codec::{
 };
 use hindsight_ingest::{Assembly, assemble};
 use hindsight_ports::{
-    Archive, Browse, Clock, Embedder, Forget, History, MemoryStore, Selection, StoreError, Subjects, Transfer,
+    Archive, Browse, Clock, Embedder, Forget, History, MemoryStore, Selection, StoreError, Subjects,
+    Transfer, judged_run,
 };
 use hindsight_proto::memory::v1::{
     DeleteMemoryRequest, DeleteMemoryResponse, DiagnoseRequest, DiagnoseResponse, ExportMemoriesRequest,
@@ -23,7 +24,7 @@ use hindsight_proto::memory::v1::{
     memory_service_server::MemoryService,
 };
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Event, Experience, Memory, MemoryId, TraceId, Trajectory, Viewer,
+    EvaluationRecord, EvaluationState, Event, Experience, MemoryId, TraceId, Trajectory, Viewer,
 };
 use tonic::{Code, Request, Response, Status};
 
@@ -314,15 +315,10 @@ impl Memories {
 
     /// The judged run, also when it left for the archive.
     async fn judged(&self, viewer: &Viewer, trace: &TraceId) -> Result<Option<Experience>, StoreError> {
-        if let Some(found) = self.store.experience(viewer, trace).await? {
-            return Ok(Some(found));
+        match &self.care.archive {
+            Some(archive) => judged_run(&*self.store, &**archive, viewer, trace).await,
+            None => self.store.experience(viewer, trace).await,
         }
-        let Some(archive) = &self.care.archive else { return Ok(None) };
-        let archived = archive.archived(viewer, MemoryId::experience(&viewer.tenant, trace)).await?;
-        Ok(archived.and_then(|archived| match archived.memory {
-            Memory::Experience(experience) => Some(*experience),
-            _ => None,
-        }))
     }
 }
 
