@@ -23,6 +23,7 @@ pub fn subject_to_proto(subject: &Subject) -> pb::ForgettingSubject {
     let subject = match subject {
         Subject::User(user) => Pb::User(user.to_string()),
         Subject::Run(trace) => Pb::TraceId(trace.to_string()),
+        Subject::Taught(trace) => Pb::TaughtBy(trace.to_string()),
         Subject::Memory(kind, id) => {
             Pb::Memory(pb::ForgottenMemory { kind: memory_kind_to_proto(*kind), memory_id: id.to_string() })
         }
@@ -35,6 +36,7 @@ pub fn subject_from_proto(subject: Option<pb::ForgettingSubject>) -> Result<Subj
     match subject.and_then(|s| s.subject).ok_or_else(|| Invalid::new("subject", "is required"))? {
         Pb::User(user) => Ok(Subject::User(UserId::new(user)?)),
         Pb::TraceId(trace) => Ok(Subject::Run(TraceId::new(trace)?)),
+        Pb::TaughtBy(trace) => Ok(Subject::Taught(TraceId::new(trace)?)),
         Pb::Memory(m) => Ok(Subject::Memory(memory_kind_from_proto(m.kind)?, MemoryId::parse(&m.memory_id)?)),
     }
 }

@@ -11,6 +11,11 @@ use crate::{Exit, Running, RuntimeError, StopSignal};
 const DRAIN: Duration = Duration::from_secs(1);
 /// Streams of one connection at a time.
 const STREAMS: u32 = 1024;
+/// How much may arrive that is not read yet, in bytes. Of small frames h2 lets no more wait than the windows account
+/// for, and cuts the connection when there are more (`too_many_data_frames`); clients that send each message of a
+/// stream in a frame of its own have many.
+const CONNECTION_WINDOW: u32 = 32 << 20;
+const STREAM_WINDOW: u32 = 1 << 20;
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const KEEPALIVE_ANSWER: Duration = Duration::from_secs(20);
 
@@ -55,7 +60,8 @@ fn spawn(running: &Running, listener: TcpListener, closing: CancellationToken) -
         .accept_http1(true)
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE_ANSWER))
-        .http2_adaptive_window(Some(true))
+        .initial_connection_window_size(Some(CONNECTION_WINDOW))
+        .initial_stream_window_size(Some(STREAM_WINDOW))
         .max_concurrent_streams(STREAMS)
         .add_routes(running.routes());
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true)).with_keepalive(Some(KEEPALIVE));

@@ -17,6 +17,8 @@ pub enum Subject {
     Run(TraceId),
     /// One memory; of an experience its run.
     Memory(MemoryKind, MemoryId),
+    /// What a run taught the whole tenant, and nothing else of the run: it turned out to be a user's.
+    Taught(TraceId),
 }
 
 impl Subject {
@@ -26,15 +28,17 @@ impl Subject {
             Self::User(user) => derive("forgotten", &["user", user.as_str()]),
             Self::Run(trace) => derive("forgotten", &["run", trace.as_str()]),
             Self::Memory(_, id) => derive("forgotten", &["memory", &id.to_string()]),
+            Self::Taught(trace) => derive("forgotten", &["taught", trace.as_str()]),
         }
     }
 
-    /// `user U`, `run T`, `lesson ID`.
+    /// `user U`, `run T`, `lesson ID`, `what run T taught`.
     pub fn in_words(&self) -> String {
         match self {
             Self::User(user) => format!("user {user}"),
             Self::Run(trace) => format!("run {trace}"),
             Self::Memory(kind, id) => format!("{} {id}", kind.as_str().replace('_', " ")),
+            Self::Taught(trace) => format!("what run {trace} taught"),
         }
     }
 }

@@ -73,7 +73,8 @@ impl Bench {
         if let Some(verdict) = &former {
             let (scope, trace_id) = (judged.trajectory.scope.clone(), judged.trajectory.trace_id.clone());
             let kept = self.store.former_verdicts(&Viewer::of_scope(&scope), &trace_id).await?;
-            let mut kept = kept.unwrap_or(FormerVerdicts { trace_id, scope, verdicts: Vec::new() });
+            let verdicts = kept.map(|kept| kept.verdicts).unwrap_or_default();
+            let mut kept = FormerVerdicts { trace_id, scope, verdicts };
             kept.add(verdict.clone());
             self.store.put_former_verdicts(&kept).await?;
         }

@@ -68,6 +68,8 @@ struct Job<'a> {
     attempts: u32,
     /// Steps that must be there: what was asked for, or more when more was asked for before.
     step_count: u32,
+    /// When it was put on record last in another scope: it was not known yet whose the run is.
+    moved: Option<Timestamp>,
     /// Who judged; empty before.
     judge: String,
     begun: Instant,
@@ -161,8 +163,8 @@ impl Worker {
     /// delivery is settled, if the store answers at all.
     async fn attempt(&self, requested: &Requested) -> Result<End, Broken> {
         let (scope, step_count) = (requested.scope.clone(), requested.step_count);
-        let mut job =
-            Job { requested, scope, attempts: 1, step_count, judge: String::new(), begun: Instant::now() };
+        let (judge, begun) = (String::new(), Instant::now());
+        let mut job = Job { requested, scope, attempts: 1, step_count, moved: None, judge, begun };
         let end = match self.look(&mut job).await {
             Ok(Look::Settled) => return Ok(End::Done),
             Ok(Look::Events(events)) => self.evaluate(&mut job, events).await,
@@ -191,6 +193,7 @@ impl Worker {
             return Ok(Look::Settled);
         }
         let Some(known) = known else { return Ok(Look::Events(events)) };
+        job.moved = (known.scope != job.scope).then_some(known.updated_at);
         let grown = job.step_count > known.step_count;
         job.step_count = job.step_count.max(known.step_count);
         match known.state {
@@ -242,6 +245,12 @@ impl Worker {
         let whose = Whose::of(&run);
         if self.bench.is_forgotten(&whose).await? {
             return Ok(End::Done);
+        }
+        if let Some(since) = job.moved {
+            self.bench.take_back(&job.scope, &whose.trace, since).await?;
+            // The record goes before the memories, so that nobody reads on about a run that is no longer theirs.
+            let reason = "it turned out whose run it is".to_owned();
+            self.record(job, EvaluationState::Waiting { reason }).await?;
         }
         let state = match gate(&run, &self.settings.gate) {
             GateDecision::Skip { reason } => EvaluationState::Skipped { reason },

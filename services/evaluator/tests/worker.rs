@@ -20,8 +20,8 @@ use hindsight_proto::{
     event::v1::EvaluationRequested,
 };
 use hindsight_types::{
-    EvaluationRecord, EvaluationState, Experience, Memory, MemoryKind, OutcomeStatus, StepStatus, UserId,
-    Visibility,
+    EvaluationRecord, EvaluationState, Event, EventBody, Experience, Memory, MemoryKind, OutcomeStatus,
+    Scope, StepStatus, Trajectory, UserId, Viewer, Visibility,
 };
 use prost::Message as _;
 use support::{
@@ -385,5 +385,56 @@ async fn a_run_told_by_spans_is_judged_some_time_after_its_root_and_again_when_s
     .await;
     settled(&house).await;
     assert_eq!(record(&house, &anna, &run, judged).await.step_count, 7);
+    house.stop().await;
+}
+
+/// A call in a trace that fails, and says of whom it was.
+fn failed_span(scope: &Scope, run: &Trajectory, id: u8) -> Event {
+    let mut event = samples::tool_span(scope, &run.trace_id, id);
+    if let EventBody::Span(span) = &mut event.body {
+        let step = &mut span.steps[0].step;
+        step.status = StepStatus::Error;
+        step.observation = "Error: no such container: of-anna".to_owned();
+    }
+    event
+}
+
+async fn patterns(house: &House, viewer: &Viewer) -> usize {
+    let all = PageRequest::default();
+    house.store.list(viewer, MemoryKind::FailurePattern, &all).await.unwrap().items.len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_a_run_is_shown_to_others_once_it_is_known_whose_it_is() {
+    let house = House::caring().await.run();
+    let mut run = incident("w-whose");
+    let anna = samples::private(&run.scope.tenant, "anna");
+    let mut events: Vec<_> = (2..7).map(|id| failed_span(&run.scope, &run, id)).collect();
+    events.push(samples::root_span(&run.scope, &run.trace_id));
+    house.store.append_events(&events).await.unwrap();
+    house.bus.publish(Queue::Evaluate, vec![asked_by_root(&run, None)]).await.unwrap();
+    record(&house, &viewer(), &run, judged).await;
+    assert!(patterns(&house, &viewer()).await > 0, "nobody knows better");
+
+    // Long enough to see what stands beside the memories before the verdict is on record.
+    let late = Fault::Delay(Duration::from_secs(1));
+    house.store.inject(Calls::Only(StoreCall::PutEvaluationRecord), When::Always, late);
+    house.store.append_events(&[failed_span(&anna, &run, 7)]).await.unwrap();
+    house.bus.publish(Queue::Evaluate, vec![asked_by_root(&run, None)]).await.unwrap();
+    run.scope = anna;
+    let anna = Viewer::of_scope(&run.scope);
+    until("the memory of all spans", || async {
+        (experience(&house, &anna, &run).await?.trajectory.steps.len() == 6).then_some(())
+    })
+    .await;
+    assert_eq!(house.store.evaluation_record(&viewer(), &run.trace_id).await.unwrap(), None, "it is Anna's");
+    house.store.heal();
+    until("what everybody learned is taken back", || async {
+        (patterns(&house, &viewer()).await == 0).then_some(())
+    })
+    .await;
+    settled(&house).await;
+    assert_eq!(record(&house, &anna, &run, judged).await.scope, run.scope);
+    assert!(patterns(&house, &anna).await > 0, "she learned from it");
     house.stop().await;
 }

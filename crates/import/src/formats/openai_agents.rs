@@ -16,9 +16,9 @@ use crate::{
 
 pub(super) struct OpenAiAgents;
 
-/// The name of a workflow that nobody named.
 /// Where a batch has its items.
 const BATCH: &str = "data";
+/// The name of a workflow that nobody named.
 const UNNAMED: &str = "Agent workflow";
 
 impl Format for OpenAiAgents {
@@ -93,7 +93,7 @@ impl SpanReader {
     }
 
     fn span(&mut self, id: &str, data: &Value, mut span: Span, start: RecordError) {
-        let trace = self.0.of(id, start);
+        let trace = self.0.of(id, start.clone());
         if let Some(model) = str_at(data, "model").filter(|_| matches!(span.kind, Kind::Model { .. })) {
             trace.draft.attribute("model", model);
         }
@@ -102,8 +102,10 @@ impl SpanReader {
         }
         // Newer versions wrap the run in a span of its own; in older ones agents may follow each other.
         let task = data.pointer("/data/sdk_span_type").and_then(Value::as_str) == Some("task");
-        trace.ended = span.parent.is_none() && task;
-        self.0.add(id, span);
+        let ended = task && span.parent.is_none() && span.ended.is_some();
+        if self.0.add(id, span) {
+            self.0.of(id, start).ended = ended;
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use hindsight_types::{ForgettingPreview, MemoryId, Subject, TenantId, Timestamp,
 use super::{
     BATCH, aliases,
     derived::{is_orphan, learned_from, sources},
-    find::{ABOUT, DERIVED, belongings, spare},
+    find::{ABOUT, DERIVED, belongings, shared, spare},
     runs::{self, Run, Runs, keywords},
     texts,
 };
@@ -51,6 +51,7 @@ pub(super) async fn count(
             }
             census.about(&[*id]).await?;
         }
+        Subject::Taught(trace) => census.taught(&[trace].into()).await?,
     }
     Ok(census.counted)
 }
@@ -106,6 +107,7 @@ impl Census<'_> {
         let all = runs.every(&spared).await?;
         for some in all.chunks(RUNS) {
             self.said_by(some, Some(&own)).await?;
+            self.taught(&some.iter().map(|run| &run.trace).collect()).await?;
         }
         let shared: Vec<Run> =
             all.into_iter().filter(|run| run.visibility.as_deref() != Some(&own)).collect();
@@ -123,6 +125,15 @@ impl Census<'_> {
     async fn said_by(&mut self, of: &[Run], counted: Option<&String>) -> Result<(), StoreError> {
         let filter = self.rest(counted).and(keywords(field::TRACE_ID, of.iter().map(|run| &run.trace)));
         self.add(Collection::Evidence, filter).await
+    }
+
+    /// What these runs taught the whole tenant.
+    async fn taught(&mut self, runs: &BTreeSet<&TraceId>) -> Result<(), StoreError> {
+        for collection in DERIVED {
+            let filter = shared(self.tenant).and(learned_from(runs.iter().copied()));
+            self.derived(collection, filter, runs, None).await?;
+        }
+        Ok(())
     }
 
     async fn runs(&mut self, all: &[Run], counted: Option<&String>) -> Result<(), StoreError> {

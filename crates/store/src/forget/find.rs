@@ -79,6 +79,7 @@ impl<'a> Target<'a> {
             }
             Subject::Run(trace) => self.of_runs(&[Run { trace: trace.clone(), visibility: None }]).await,
             Subject::Memory(kind, id) => self.of_memory(*kind, *id).await,
+            Subject::Taught(trace) => self.taught(trace).await,
         }
     }
 
@@ -123,12 +124,12 @@ impl<'a> Target<'a> {
             return Ok(None);
         }
         let traces = || runs.iter().map(|run| &run.trace);
+        let everybody = Visibility::Tenant.keyword();
         let gone = |memory: &Memory, source: &TraceId| {
             let seen_by = memory.scope().visibility.keyword();
-            runs.iter().any(|run| {
-                run.trace == *source
-                    && run.visibility.as_ref().is_none_or(|visibility| *visibility == seen_by)
-            })
+            // A run may have taught everybody before it was known whose it is.
+            let of = |visibility: &String| *visibility == seen_by || seen_by == everybody;
+            runs.iter().any(|run| run.trace == *source && run.visibility.as_ref().is_none_or(of))
         };
         for collection in DERIVED {
             let filter = self.filter().and(learned_from(traces()));
@@ -217,6 +218,17 @@ impl<'a> Target<'a> {
         Ok(None)
     }
 
+    /// What this run taught the whole tenant.
+    async fn taught(&self, trace: &TraceId) -> Result<Option<Found>, StoreError> {
+        for collection in DERIVED {
+            let filter = shared(self.tenant).and(learned_from([trace]));
+            if let Some(found) = self.derived(collection, filter, |_, source| source == trace).await? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
     async fn of_memory(&self, kind: MemoryKind, id: MemoryId) -> Result<Option<Found>, StoreError> {
         let own = self.filter().and_ids([point::id(self.tenant, id.0)]);
         // The memory itself first: it must not be served any more.
@@ -251,6 +263,11 @@ impl<'a> Target<'a> {
         }
         Ok(found)
     }
+}
+
+/// What the whole tenant may see.
+pub(super) fn shared(tenant: &TenantId) -> ScopedFilter {
+    ScopedFilter::whole(tenant).and(keywords(field::VISIBILITY, [Visibility::Tenant.keyword()]))
 }
 
 /// What of a collection only this user may see, as far as it was there by then.

@@ -8,18 +8,24 @@ mod common;
 mod faulty;
 mod world;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use common::scratch;
 use faulty::{Faulty, Fuse, Loss};
 use hindsight_ports::{
     Forget, MemoryStore, Probes, Vacuum,
-    testkit::samples::{embedder, encoded, fact, private, shared, started, step_event, time, trace, user},
+    testkit::samples::{
+        embedder, encoded, fact, lesson, private, shared, started, step_event, time, trace, user,
+    },
 };
 use hindsight_store::{Store, StoreOptions};
 use hindsight_store_edge::{EdgeBackend, EdgeOptions};
 use hindsight_types::{
-    EventBody, Fact, Forgetting, ForgettingState, Memory, MemoryKind, Scope, Subject, Timestamp, Visibility,
+    EventBody, Fact, Forgetting, ForgettingId, ForgettingState, Memory, MemoryId, MemoryKind, Scope, Subject,
+    Timestamp, Visibility,
 };
 use tempfile::TempDir;
 use world::{FORGOTTEN_AT, World, forget, secret};
@@ -283,4 +289,48 @@ async fn a_run_goes_with_everything_that_came_of_it() {
     assert!(store.events(&scope, &trace("ann-open")).await.unwrap().is_empty());
     assert!(store.experience(&world.of("ann"), &trace("ann-open")).await.unwrap().is_none());
     assert!(store.experience(&world.of("ann"), &trace("ann-own")).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_private_run_taught_everybody_goes_with_its_user() {
+    let opened = open().await;
+    let (store, world) = (&opened.store, World::new("acme"));
+    world.fill(store).await.unwrap();
+    let early = lesson(&shared(&world.tenant), "early", &["ann-own"], 8);
+    store.upsert(&[encoded(Memory::Lesson(early.clone()), 3, &[9])]).await.unwrap();
+    let preview = store.preview(&world.tenant, &ann(), time(FORGOTTEN_AT)).await.unwrap();
+    let f = forget(store, &world.forgetting(ann()), now(), &mut Vec::new()).await.unwrap();
+    assert_eq!(store.get(&world.of("bob"), MemoryKind::Lesson, early.id).await.unwrap(), None);
+    assert_eq!(f.removed.get("lessons"), preview.removed.get("lessons"));
+    let remaining = store.remaining(&f).await.unwrap();
+    assert!(remaining.values().all(|n| *n == 0), "{remaining:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_run_taught_everybody_goes_and_the_run_stays() {
+    let opened = open().await;
+    let (store, world) = (&opened.store, World::new("acme"));
+    world.fill(store).await.unwrap();
+    let own = MemoryId::lesson(&world.tenant, "user:ann", "own");
+    for (run, (gone, anew)) in [("ann-open", (1, 2)), ("ann-own", (0, 0))] {
+        let mut relearned = Vec::new();
+        let subject = Subject::Taught(trace(run));
+        let preview = store.preview(&world.tenant, &subject, time(FORGOTTEN_AT)).await.unwrap();
+        let id = ForgettingId::of_request(&world.tenant, run);
+        let asked = Forgetting { id, ..world.forgetting(subject) };
+        let f = forget(store, &asked, now(), &mut relearned).await.unwrap();
+        let learned = |counts: &BTreeMap<String, u64>| {
+            let of = |name: &str| counts.get(name).copied().unwrap_or_default();
+            of("lessons") + of("failure_patterns")
+        };
+        assert_eq!((learned(&f.removed), learned(&preview.removed)), (gone + anew, gone + anew), "{run}");
+        assert_eq!((relearned.len() as u64, preview.rederived), (anew, anew), "{run}");
+        assert!(relearned.iter().all(|(_, runs)| *runs == ["bob-open"]), "{relearned:?}");
+        assert!(store.experience(&world.of("ann"), &trace(run)).await.unwrap().is_some());
+    }
+    let ann = world.of("ann");
+    assert_eq!(store.get(&ann, MemoryKind::Lesson, world.lesson_of("ann")).await.unwrap(), None);
+    assert!(store.get(&ann, MemoryKind::Lesson, world.lesson_of("bob")).await.unwrap().is_some());
+    assert!(store.get(&ann, MemoryKind::Lesson, own).await.unwrap().is_some(), "she may see what is hers");
+    assert!(!store.events(&shared(&world.tenant), &trace("ann-open")).await.unwrap().is_empty());
 }

@@ -20,6 +20,7 @@ fn subject(subject: Option<&ForgettingSubject>) -> String {
     match subject.and_then(|s| s.subject.as_ref()) {
         Some(Subject::User(user)) => format!("user {user}"),
         Some(Subject::TraceId(trace)) => format!("run {trace}"),
+        Some(Subject::TaughtBy(trace)) => format!("what run {trace} taught"),
         Some(Subject::Memory(memory)) => format!("memory {}", memory.memory_id),
         None => "nothing".to_owned(),
     }
