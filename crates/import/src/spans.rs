@@ -2,11 +2,12 @@
 //! belongs to. What a model said and what tools answered is put in the order in which the spans ended, so that
 //! spans that are written as they end only ever add to a run.
 
+mod again;
 mod builder;
 
 use std::collections::HashMap;
 
-use hindsight_types::{AgentId, Timestamp, UserId};
+use hindsight_types::{AgentId, EvidenceSource, OutcomeEvidence, OutcomeStatus, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::{
@@ -138,7 +139,11 @@ pub(crate) struct Trace {
     pub error: Option<String>,
     pub ended: bool,
     start: RecordError,
+    /// What was said of how it went, by the name of each verdict.
+    verdicts: Vec<(String, OutcomeEvidence)>,
     spans: Vec<Span>,
+    /// Where among the spans the one of an id is.
+    places: HashMap<String, usize>,
     /// Every span that is known of, ended or not.
     known: HashMap<String, Around>,
     bytes: usize,
@@ -163,6 +168,19 @@ impl From<&Span> for Around {
 }
 
 impl Trace {
+    /// A verdict on the run as a whole, with its source and words; `None`: it is not all or nothing. Given again under
+    /// its name, it takes the place of the one before.
+    pub(crate) fn verdict(&mut self, name: &str, given: Option<(EvidenceSource, OutcomeStatus, String)>) {
+        self.verdicts.retain(|(other, _)| other != name);
+        let evidence = given.map(|(source, verdict, detail)| OutcomeEvidence {
+            source,
+            verdict,
+            detail,
+            observed_at: None,
+        });
+        self.verdicts.extend(evidence.map(|evidence| (name.to_owned(), evidence)));
+    }
+
     fn build(&self) -> Result<Draft, String> {
         if self.bytes > RUN_BYTES {
             return Err(format!("the run is too large ({} bytes); at most {RUN_BYTES} are read", self.bytes));
@@ -213,7 +231,9 @@ impl Traces {
                 error: None,
                 ended: false,
                 start,
+                verdicts: Vec::new(),
                 spans: Vec::new(),
+                places: HashMap::new(),
                 known: HashMap::new(),
                 bytes: 0,
             }
@@ -227,16 +247,34 @@ impl Traces {
         }
     }
 
-    /// Adds to a trace that has begun.
-    pub(crate) fn add(&mut self, id: &str, span: Span) {
-        let Some(trace) = self.traces.get_mut(id) else { return };
+    /// Adds to a trace that has begun. A span that is told of again is the one that is there, with what the other
+    /// record says beyond it. Whether anything is new.
+    pub(crate) fn add(&mut self, id: &str, mut span: Span) -> bool {
+        let Some(trace) = self.traces.get_mut(id) else { return false };
+        let place = trace.places.get(&span.id).copied();
+        let mut before = 0;
+        if let Some(earlier) = place.and_then(|i| trace.spans.get(i)) {
+            // Its steps may have been handed on.
+            if self.ordered && !earlier.is_open() {
+                return false;
+            }
+            before = earlier.bytes();
+            span = earlier.clone().joined(span);
+        }
         let bytes = span.bytes();
-        trace.bytes += bytes;
-        if trace.bytes <= RUN_BYTES {
-            self.held += bytes;
-            trace.known.insert(span.id.clone(), (&span).into());
+        trace.bytes = trace.bytes.saturating_sub(before) + bytes;
+        if trace.bytes > RUN_BYTES {
+            return false;
+        }
+        self.held = self.held.saturating_sub(before) + bytes;
+        trace.known.insert(span.id.clone(), (&span).into());
+        if let Some(earlier) = place.and_then(|i| trace.spans.get_mut(i)) {
+            *earlier = span;
+        } else {
+            trace.places.insert(span.id.clone(), trace.spans.len());
             trace.spans.push(span);
         }
+        true
     }
 
     /// Finishes the first runs while more is held than there is room for.

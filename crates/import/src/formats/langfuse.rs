@@ -130,7 +130,7 @@ impl TraceReader {
             trace.title = trace.title.take().or_else(|| str_at(o, "name").map(str::to_owned));
             trace.reply = message::reply(&output).or_else(|| trace.reply.take());
             trace.error = trace.error.take().or_else(|| error.clone().filter(|_| kind != "TOOL"));
-            trace.ended = any(o, ["endTime", "end_time"]).is_some();
+            trace.ended |= any(o, ["endTime", "end_time"]).is_some();
             owner(trace, o);
         }
         if let Some(model) = any(o, ["model", "providedModelName"]) {
@@ -180,16 +180,18 @@ fn score(trace: &mut Trace, score: &Value) {
     };
     trace.draft.attribute(&format!("score.{name}"), value.to_string());
     let verdict = match value {
-        1.0 => OutcomeStatus::Success,
-        0.0 => OutcomeStatus::Failure,
-        _ => return,
+        1.0 => Some(OutcomeStatus::Success),
+        0.0 => Some(OutcomeStatus::Failure),
+        _ => None,
     };
     let source = match str_at(score, "source") {
         Some("ANNOTATION") => EvidenceSource::User,
         _ => EvidenceSource::Judge,
     };
     let comment = str_at(score, "comment").map(|c| format!(" ({c})")).unwrap_or_default();
-    trace.draft.proof(source, verdict, format!("score {name}: {value}{comment}"));
+    let detail = format!("score {name}: {value}{comment}");
+    let id = str_at(score, "id").unwrap_or(&detail).to_owned();
+    trace.verdict(&id, verdict.map(|verdict| (source, verdict, detail)));
 }
 
 /// What was stored as the text of JSON is that JSON.

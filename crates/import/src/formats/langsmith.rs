@@ -97,22 +97,27 @@ impl RunReader {
 }
 
 fn root(trace: &mut Trace, run: &Value) {
-    trace.goal = run.get("inputs").and_then(message::request);
-    trace.title = str_at(run, "name").map(str::to_owned);
-    trace.reply = run.get("outputs").and_then(message::reply);
-    trace.transcript = run.get("outputs").map(spans::transcript).unwrap_or_default();
-    trace.error = str_at(run, "error").map(str::to_owned);
-    trace.ended = run.get("end_time").is_some_and(|t| !t.is_null());
+    // Of a run that is told of twice, what the one record leaves out stands in the other.
+    trace.goal = run.get("inputs").and_then(message::request).or_else(|| trace.goal.take());
+    trace.title = str_at(run, "name").map(str::to_owned).or_else(|| trace.title.take());
+    trace.reply = run.get("outputs").and_then(message::reply).or_else(|| trace.reply.take());
+    let transcript = run.get("outputs").map(spans::transcript).unwrap_or_default();
+    if !transcript.is_empty() {
+        trace.transcript = transcript;
+    }
+    trace.error = str_at(run, "error").map(str::to_owned).or_else(|| trace.error.take());
+    trace.ended |= run.get("end_time").is_some_and(|t| !t.is_null());
     for (key, stats) in run.get("feedback_stats").and_then(Value::as_object).into_iter().flatten() {
         let Some(average) = stats.get("avg").and_then(Value::as_f64) else { continue };
         trace.draft.attribute(&format!("feedback.{key}"), average.to_string());
         // Only what is all or nothing is a verdict; who gave it, person or program, is not said.
         let verdict = match average {
-            1.0 => OutcomeStatus::Success,
-            0.0 => OutcomeStatus::Failure,
-            _ => continue,
+            1.0 => Some(OutcomeStatus::Success),
+            0.0 => Some(OutcomeStatus::Failure),
+            _ => None,
         };
-        trace.draft.proof(EvidenceSource::Judge, verdict, format!("feedback {key}: {average}"));
+        let detail = format!("feedback {key}: {average}");
+        trace.verdict(key, verdict.map(|verdict| (EvidenceSource::Judge, verdict, detail)));
     }
 }
 

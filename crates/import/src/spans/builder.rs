@@ -21,7 +21,9 @@ pub(super) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
-        Self { trace, draft: trace.draft.clone(), answered: HashSet::new() }
+        let mut draft = trace.draft.clone();
+        draft.evidence.extend(trace.verdicts.iter().map(|(_, evidence)| evidence.clone()));
+        Self { trace, draft, answered: HashSet::new() }
     }
 
     pub(super) fn build(mut self) -> Result<Draft, String> {
@@ -42,7 +44,7 @@ impl<'a> Builder<'a> {
         // Stable: spans without times stay in the order in which they came.
         spans.sort_by_key(|s| s.ended.or(s.started));
         for span in spans {
-            if self.draft.unsettled.is_none() && !self.is_placed(span) {
+            if self.draft.unsettled.is_none() && (span.is_open() || !self.is_placed(span)) {
                 self.draft.unsettled = Some(self.draft.step_count());
             }
             self.span(span)?;

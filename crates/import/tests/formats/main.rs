@@ -8,3 +8,4 @@ mod live;
 mod sessions;
 mod support;
 mod traces;
+mod twice;
