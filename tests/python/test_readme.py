@@ -8,14 +8,15 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import unittest
 from pathlib import Path
-from typing import Iterator, List, Set, Tuple
+from typing import Any, Iterator, List, Set, Tuple
 
 import grpc
 from google.protobuf import json_format
 
-from hindsight_client import _schema
+from hindsight_client import Client, NotFound, _schema
 
 ROOT = Path(__file__).parents[2]
 ADDRESS = os.environ["HINDSIGHT_ADDRESS"]
@@ -44,8 +45,10 @@ class Readme(unittest.TestCase):
         first, *others = blocks(PACKAGE, "python")
         watch = next(block for block in others if "client.watch(" in block)
         steps = next(block for block in others if "record_step" in block)
-        for code in (plain, first):
-            exec(compile(code, "README", "exec"), {})
+        exec(compile(plain, "README", "exec"), {})
+        said: "dict[str, Any]" = {}
+        exec(compile(first, "README", "exec"), said)
+        self.assertTrue(_is_judged(said["task"]), "the example teaches something")
         client = first[: first.index("with client.task")]
         exec(compile(f"{client}\n{watch}", "README", "exec"), {})
         indented = "\n".join(f"    {line}" for line in steps.splitlines())
@@ -94,6 +97,22 @@ class Readme(unittest.TestCase):
                 self.assertIn(field, fields, line)
         for field in re.findall(r"\.Get(\w+)\(\)", code):
             self.assertIn(field, fields)
+
+
+def _is_judged(task: Any) -> bool:
+    """Whether a run was worth judging."""
+    waiting, judged = 1, 2
+    end = time.monotonic() + 60
+    with Client(f"http://{ADDRESS}") as client:
+        while time.monotonic() < end:
+            try:
+                found = client.call("memory.v1.MemoryService", "GetTrajectory", dict(trace_id=task.trace_id, user=task.user))
+            except NotFound:
+                found = None
+            if found is not None and found.record.state > waiting:
+                return bool(found.record.state == judged)
+            time.sleep(0.1)
+    raise AssertionError(f"the run {task.trace_id} is neither judged nor left")
 
 
 def _go_names() -> "Tuple[dict[str, Set[str]], Set[str]]":

@@ -13,7 +13,15 @@ from typing import Any, List
 
 import grpc
 
-from hindsight_client import AsyncClient, Client, InvalidArgument, ResourceExhausted, Unauthenticated, Unavailable
+from hindsight_client import (
+    AlreadyExists,
+    AsyncClient,
+    Client,
+    InvalidArgument,
+    ResourceExhausted,
+    Unauthenticated,
+    Unavailable,
+)
 from hindsight_client._schema import message
 from support import LIMIT, serve
 
@@ -56,6 +64,8 @@ class Moody:
                 code = grpc.StatusCode.RESOURCE_EXHAUSTED
                 context.set_trailing_metadata((("grpc-status-details-bin", status(code, "TOO_MUCH", *details)),))
                 context.abort(code, "too much")
+        if request.query == "taken":
+            context.abort(grpc.StatusCode.ALREADY_EXISTS, "the name of another run")
         key = dict(context.invocation_metadata()).get("authorization", "")
         if request.query == "closed" and key != "Bearer hs-key":
             context.abort(grpc.StatusCode.UNAUTHENTICATED, "no key")
@@ -134,8 +144,56 @@ class Calls(unittest.TestCase):
             Client(f"http://127.0.0.1:{moody.port}", ca_file=certificate)
 
     def test_any_call_of_the_schema_can_be_made(self) -> None:
-        answer = self.client(self.moody()).call("recall.v1.RecallService", "Recall", {"query": "x", "limit": 2})
-        self.assertEqual(answer.block, "x")
+        client = self.client(self.moody(failures=0))
+        recall = message("recall.v1.RecallRequest")
+        for request in ({"query": "x", "limit": 2, "environment": {"tags": ("docker",)}}, recall(query="x")):
+            self.assertEqual(client.call("recall.v1.RecallService", "Recall", request).block, "x")
+
+    def test_what_is_not_of_the_schema_is_named(self) -> None:
+        client = self.client(self.moody())
+        service = "recall.v1.RecallService"
+        wrong = {
+            "service: .*recall.v1.RecallService": ("x", "Recall", {}),
+            "name: .*ExplainRecall": (service, "x", {}),
+            "name: .*client.watch": (service, "Watch", {}),
+            "request: .*RecallRequest": (service, "Recall", "x"),
+            "request: .*hindsight.recall.v1.RecallRequest": (service, "Recall", message("recall.v1.Silence")()),
+            "trace: .*query": (service, "Recall", {"trace": 1}),
+            "query: .*int": (service, "Recall", {"query": 5}),
+            "limit: .*str": (service, "Recall", {"limit": "five"}),
+            "recent: .*list": (service, "Recall", {"recent": "what was said"}),
+            "environment.tag: .*tags": (service, "Recall", {"environment": {"tag": []}}),
+            "environment.tags: ": (service, "Recall", {"environment": {"tags": [5]}}),
+            "items\\[1\\].memory: .*memory_id": (service, "ReportOutcome", {"items": [{}, {"memory": 1}]}),
+        }
+        for problem, call in wrong.items():
+            with self.subTest(problem), self.assertRaisesRegex(InvalidArgument, f"^{problem}"):
+                client.call(*call)
+
+    def test_what_cannot_be_sent_of_a_text_is_replaced(self) -> None:
+        client = self.client(self.moody(failures=0))
+        self.assertEqual(client.recall("重启 \ud800", recent=["\udfff"]).block, "重启 ?")
+        answer = client.call("recall.v1.RecallService", "Recall", {"query": "\ud800 x", "recent": ["\ud800"]})
+        self.assertEqual(answer.block, "? x")
+
+    def test_mistakes_are_told_before_the_call(self) -> None:
+        client = self.client(self.moody())
+        for field, call in {
+            "user": lambda: client.recall("x", user="a\nb"),
+            "agent": lambda: client.watch("x", agent=" a"),
+            "trace_id": lambda: client.watch("x", trace_id="t" * 129),
+            "session": lambda: client.retain("li.lei", "x", session="s\t"),
+            "environment.tags": lambda: client.recall("x", environment=["x" * 129]),
+            "asked_at": lambda: client.recall("x", asked_at="now"),  # type: ignore[arg-type]
+            "query": lambda: client.recall(5),  # type: ignore[arg-type]
+            "kinds": lambda: client.recall("x", kinds=[["fact"]]),  # type: ignore[list-item]
+        }.items():
+            with self.subTest(field), self.assertRaisesRegex(InvalidArgument, f"^{field}: "):
+                call()
+
+    def test_what_is_there_already_has_an_exception_of_its_own(self) -> None:
+        with self.assertRaisesRegex(AlreadyExists, "the name of another run .*new id"):
+            self.client(self.moody()).recall("taken")
 
 
 if __name__ == "__main__":

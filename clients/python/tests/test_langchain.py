@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import unittest
-from typing import Any, List
+from typing import Any, Iterator, List, Tuple
+from unittest import mock
 
 from hindsight_client import Client
+from hindsight_client import langchain as under_test
 from hindsight_client.langchain import HindsightCallbackHandler, HindsightMiddleware
 from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_tool_call
@@ -16,8 +19,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import interrupt
-from support import LIMIT, trajectory, unique, warned_of
+from langgraph.errors import GraphRecursionError
+from langgraph.types import Command, interrupt
+from support import LIMIT, trajectory, unique, until, warned_of
 
 OK, ERROR = 1, 2
 FAILURE, UNKNOWN = 3, 4
@@ -38,7 +42,9 @@ class Scripted(BaseChatModel):
 
     def _generate(self, messages: List[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
         self.seen.append(messages)
-        said = self.script[sum(isinstance(m, ToolMessage) for m in messages)]
+        said = self.script[sum(isinstance(m, ToolMessage) for m in messages) % len(self.script)]
+        if isinstance(said, Exception):
+            raise said
         if isinstance(said, str):
             message = AIMessage(said)
         else:
@@ -50,6 +56,10 @@ class Scripted(BaseChatModel):
 @tool
 def start_pump(name: str) -> str:
     """Starts a pump."""
+    if name == "main":
+        return str(interrupt("may I?"))
+    if name == "last":
+        raise KeyboardInterrupt
     if name != "north-b":
         raise ValueError(f"pump {name} has no power")
     return f"{name} runs"
@@ -103,7 +113,6 @@ class LangChain(unittest.TestCase):
             self.model, [start_pump, list_pumps], system_prompt=system, middleware=middleware, **options
         )
 
-
     def run_agent(self, agent: Any, goal: str, **config: Any) -> Any:
         """Returns the answer and the run as it is kept."""
         tasks: List[Any] = []
@@ -148,7 +157,7 @@ class LangChain(unittest.TestCase):
             self.assertEqual(given[2].content, goal)
         self.assertEqual(answer["messages"][0].content, goal, "the block does not stay in the conversation")
         self.assertEqual(set(answer), {"messages"}, "nothing of the middleware is in the answer")
-        self.assertEqual(len(second.trajectory.receipts), 1, "the run names the recall that shaped it")
+        self.assertEqual(len(second.trajectory.receipts), 2, "the run names the recall that shaped it, and the warning")
 
     def test_the_same_with_asyncio(self) -> None:
         goal = "Water the greenhouse at once"
@@ -200,6 +209,116 @@ class LangChain(unittest.TestCase):
         _, run = self.run_agent(agent.invoke, "start the pump", configurable={"thread_id": "thread-1"})
         self.assertEqual(run.trajectory.outcome.status, UNKNOWN)
         self.assertEqual(run.trajectory.session, "thread-1")
+
+    def endings(self, memory: HindsightMiddleware) -> "Iterator[Tuple[Any, Any]]":
+        """Agents whose runs do not come to their end, each after a call that is watched, and what they raise."""
+        looks = ("list_pumps", {"pattern": "*"})
+        yield self.agent([looks, FAILS], memory), ValueError
+        yield self.agent([looks, OSError("no model")], memory), OSError
+        yield self.agent([("start_pump", {"name": "main"})], memory, checkpointer=InMemorySaver()), None
+        yield self.agent([looks, ("start_pump", {"name": "last"})], memory), KeyboardInterrupt
+        yield self.agent([looks], memory), GraphRecursionError
+
+    def run_to_its_end(self, run: Any, raised: Any, *callbacks: Any) -> None:
+        config = {"callbacks": list(callbacks), "configurable": {"thread_id": unique("thread")}, "recursion_limit": 6}
+        try:
+            run({"messages": [HumanMessage("start the pump")]}, config)
+            self.assertIsNone(raised)
+        except (Exception, KeyboardInterrupt) as error:
+            self.assertIsInstance(error, raised or ())
+
+    def test_a_run_that_fails_leaves_no_watch(self) -> None:
+        self.client.recorder.close()  # Nothing of it has to be judged.
+        memory = HindsightMiddleware(self.client, user=self.user, timeout=LIMIT)
+        before = threading.active_count()
+        for agent, raised in self.endings(memory):
+            for _ in range(60):
+                self.run_to_its_end(agent.invoke, raised, self.handler)
+                self.assertEqual(len(memory._watches), 0, raised)
+            if raised is not KeyboardInterrupt:  # A loop ends with it.
+                self.run_to_its_end(lambda *args: asyncio.run(agent.ainvoke(*args)), raised, self.handler)
+                self.assertEqual(len(memory._watches), 0, raised)
+        self.assertEqual((self.handler._roots, self.handler._calls), ({}, {}))
+        until("the threads end", lambda: threading.active_count() <= before + 4)
+
+    def test_without_a_handler_few_watches_stay_and_not_for_long(self) -> None:
+        memory = HindsightMiddleware(self.client, user=self.user, timeout=LIMIT)
+        before = threading.active_count()
+        with mock.patch.object(under_test, "WATCHES", 3), mock.patch.object(under_test, "IDLE", 0.5):
+            for agent, raised in self.endings(memory):
+                for _ in range(5):
+                    self.run_to_its_end(agent.invoke, raised)
+                    self.assertLessEqual(len(memory._watches), 3 if raised is GraphRecursionError else 0, raised)
+            self.assertEqual(len(memory._watches), 3)
+            until("the threads end", lambda: threading.active_count() <= before + 4)
+
+    def test_a_run_that_goes_on_after_an_interrupt_is_watched(self) -> None:
+        trajectory(self.client, self.pump_failed(), user=self.user)
+        warned_of(self.client, *FAILS, user=self.user)
+
+        @wrap_tool_call
+        def ask(request: Any, handler: Any) -> Any:
+            interrupt("may I?")
+            return handler(request)
+
+        memory = HindsightMiddleware(self.client, user=self.user, timeout=LIMIT)
+        agent = self.agent([FAILS, "done"], memory, ask, errors_as_messages, checkpointer=InMemorySaver())
+        config = {"configurable": {"thread_id": unique("thread")}}
+        agent.invoke({"messages": ["start the pump"]}, config)
+        self.assertEqual(len(memory._watches), 0)
+        agent.invoke(Command(resume="yes"), config)
+        (result,) = self.results()
+        self.assertIn("<hindsight-memory", result)
+
+    def test_a_call_is_held_once_whatever_becomes_of_the_watch(self) -> None:
+        trajectory(self.client, self.pump_failed(), user=self.user)
+        warned_of(self.client, *FAILS, user=self.user)
+        memory = HindsightMiddleware(self.client, user=self.user, warn="confirm", timeout=LIMIT)
+
+        @wrap_tool_call
+        def forget(request: Any, handler: Any) -> Any:
+            for run in list(memory._watches):
+                memory._let_go(run)
+            return handler(request)
+
+        self.agent([FAILS, FAILS, "done"], forget, memory, errors_as_messages).invoke({"messages": ["start the pump"]})
+        first, second = self.results()
+        self.assertIn("The call was not made", first)
+        self.assertTrue(second.startswith("pump north has no power"), second)
+
+    def pump_failed(self) -> str:
+        """A run in which starting the pump failed until another way was found."""
+        with self.client.task("start the pump of the north", user=self.user) as task:
+            for _ in range(3):
+                task.tool_call(*FAILS, error="pump north has no power")
+            task.tool_call("list_pumps", {"pattern": "north*"}, "north-b: mains")
+            task.tool_call("start_pump", {"name": "north-b"}, "north-b runs")
+            task.succeed("the greenhouse is watered")
+        return task.trace_id
+
+    def test_each_run_is_of_the_user_that_its_metadata_names(self) -> None:
+        users = [unique("user"), unique("user")]
+        self.handler = HindsightCallbackHandler(self.client, user=lambda metadata: metadata["user"])
+        memory = HindsightMiddleware(self.client, timeout=LIMIT)
+        agent = self.agent(SCRIPT, memory, errors_as_messages)
+        for self.user in users:
+            _, run = self.run_agent(agent.invoke, "The roses are dry: start their pump", metadata={"user": self.user})
+            self.assertEqual(run.trajectory.user, self.user)
+            self.assertEqual((run.trajectory.scope.level, run.trajectory.scope.id), (2, self.user))
+            self.assertTrue(all("<hindsight-memory" not in str(given) for given in self.model.seen), "of the other user")
+            self.model.seen.clear()
+        self.user = users[0]
+        self.run_agent(agent.invoke, "The roses are dry: start their pump", metadata={"user": self.user})
+        self.assertIn("north-b", self.model.seen[0][1].content, "the middleware takes the user of the task")
+
+    def test_a_run_of_which_nobody_is_named_is_not_recorded(self) -> None:
+        for user in (lambda metadata: metadata.get("user"), lambda metadata: metadata["user"]):
+            handler = HindsightCallbackHandler(self.client, user=user)  # type: ignore[arg-type, misc]
+            before = self.client.recorder.state
+            self.agent(["done"]).invoke({"messages": ["start the pump"]}, {"callbacks": [handler]})
+            state = self.client.recorder.state
+            self.assertEqual((state.recorded, state.lost), (before.recorded, before.lost + 1))
+            self.assertIn("user", state.problem)
 
     def test_within_a_task_the_steps_join_it(self) -> None:
         with self.client.task("keep the plants alive", user=self.user) as task:

@@ -1,9 +1,12 @@
 """Recording against a collector that goes away, comes back and refuses."""
 
 import asyncio
+import datetime
 import subprocess
 import sys
 import unittest
+import uuid
+from typing import Any, List
 
 from hindsight_client import AsyncClient, Client, Evidence, InvalidArgument, current_task, record_step
 from hindsight_client.recorder import Recorder
@@ -11,6 +14,15 @@ from support import LIMIT, Collector, Threads, unique, until
 
 OK, ERROR = 1, 2
 SUCCESS, FAILURE, UNKNOWN = 1, 3, 4
+
+
+class Hostile(Exception):
+    """Raises whatever is asked of it."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+    __str__ = __repr__
 
 
 class Recording(unittest.TestCase):
@@ -26,24 +38,29 @@ class Recording(unittest.TestCase):
         events = self.collector.of(trace_id)
         self.assertEqual(events[0].WhichOneof("body"), "started")
         self.assertEqual(events[-1].WhichOneof("body"), "completed")
-        steps = [event.step for event in events[1:-1]]
+        steps = [event.step for event in events if event.WhichOneof("body") == "step"]
         self.assertEqual([step.step_index for step in steps], list(range(len(steps))))
         self.assertEqual(events[-1].completed.step_count, len(steps))
         return steps, events[-1].completed.outcome
 
+    def starts(self, trace_id: str) -> List[Any]:
+        """The starts of a run, the first recorded first."""
+        starts = [event for event in self.collector.of(trace_id) if event.WhichOneof("body") == "started"]
+        return sorted(starts, key=lambda event: event.recorded_at.ToNanoseconds())
+
     def test_a_task_is_a_block(self) -> None:
+        receipt = str(uuid.uuid4())
         with self.client.task("退款 for order 4711", user="li.lei", environment=["docker"]) as task:
             self.assertIs(current_task(), task)
-            task.add_receipt("r-1")
+            task.add_receipt(receipt)
             self.assertEqual(task.user_input("where is my money?"), 0)
-            task.add_receipt("too late")
             self.assertEqual(task.reasoning("look the order up"), 1)
             self.assertEqual(task.tool_call("get_order", {"id": 4711}, {"state": "paid"}), 2)
             task.conclude("success", "refunded", [Evidence("user", "success", "the user says thanks")])
         self.assertIsNone(current_task())
         steps, outcome = self.steps(task.trace_id)
-        started = self.collector.of(task.trace_id)[0].started
-        self.assertEqual((started.goal, started.user, started.receipts), ("退款 for order 4711", "li.lei", ["r-1"]))
+        started, = (event.started for event in self.starts(task.trace_id))
+        self.assertEqual((started.goal, started.user, started.receipts), ("退款 for order 4711", "li.lei", [receipt]))
         self.assertEqual(list(started.environment.tags), ["docker"])
         self.assertEqual(steps[2].action_detail, '{"id": 4711}')
         self.assertEqual((steps[2].observation, steps[2].status), ('{"state": "paid"}', OK))
@@ -93,29 +110,101 @@ class Recording(unittest.TestCase):
         self.assertEqual((steps[1].status, steps[1].observation), (ERROR, "ValueError: order 7 is not paid"))
         self.assertGreaterEqual(steps[0].ended_at.ToNanoseconds(), steps[0].started_at.ToNanoseconds())
 
-    def test_what_cannot_be_said_in_json_breaks_nothing(self) -> None:
-        class Hostile:
-            def __repr__(self) -> str:
-                raise RuntimeError("no")
+    def test_what_was_recalled_after_the_start_is_told_with_the_end(self) -> None:
+        receipts = [str(uuid.uuid4()) for _ in range(70)]
+        with self.client.task("learn on the way", user="li.lei", receipts=receipts[:1]) as task:
+            task.reasoning("let me see")
+            for receipt in receipts:
+                task.add_receipt(receipt)
+            task.add_receipt("no receipt")
+        task.add_receipt(str(uuid.uuid4()))
+        self.steps(task.trace_id)
+        restated, first = self.starts(task.trace_id)
+        self.assertEqual(list(first.started.receipts), receipts[:1])
+        self.assertEqual(list(restated.started.receipts), receipts[:64], "as many as the server takes, each once")
+        self.assertEqual(restated.recorded_at.ToNanoseconds(), first.recorded_at.ToNanoseconds() - 1_000)
+        self.assertTrue(uuid.UUID(restated.event_id), "else it would be the event that is there already")
+        self.assertEqual((first.event_id, restated.scope), ("", first.scope))
+        restated.started.receipts[:] = first.started.receipts
+        self.assertEqual(restated.started, first.started)
+        self.assertIn("'no receipt'", self.client.recorder.state.problem)
 
+    def test_whatever_is_recorded_breaks_nothing(self) -> None:
         loop: list = []
         loop.append(loop)
-        with self.client.task("be robust") as task:
-            for index, value in enumerate([Hostile(), loop, {"x": Hostile()}, b"\xff", "\ud800", None]):
-                self.assertEqual(task.tool_call("odd", value, value), index)
-            self.assertEqual(task.tool_call("", "", "x" * (2 << 20)), 6)
+        deep: list = []
+        for _ in range(5_000):
+            deep = [deep]
+        odd = [Hostile(), loop, deep, {"x": Hostile()}, b"\xff", "\ud800", None, 5, {1, 2}, float("nan"), object()]
+        with self.client.task("be robust", environment={"docker"}) as task:  # type: ignore[arg-type]
+            for index, value in enumerate(odd):
+                self.assertEqual(task.tool_call(value, value, value, reflection=value, agent=value), 4 * index)  # type: ignore[arg-type]
+                self.assertEqual(task.tool_call("odd", error=value), 4 * index + 1)
+                self.assertEqual(task.user_input(value), 4 * index + 2)  # type: ignore[arg-type]
+                self.assertEqual(task.reasoning(value, agent=value), 4 * index + 3)  # type: ignore[arg-type]
+                task.add_receipt(value)  # type: ignore[arg-type]
+                task.conclude("success", value, [Evidence("user", "success", value)])  # type: ignore[arg-type]
+            self.assertEqual(task.tool_call("", "", "x" * (2 << 20), agent=" a\nb "), 4 * len(odd))
         steps, _ = self.steps(task.trace_id)
-        self.assertEqual(steps[6].action_name, "unnamed")
-        self.assertLessEqual(len(steps[6].observation.encode()), 1 << 20)
-        self.assertIn("cut", steps[6].observation)
+        self.assertEqual(steps[3 * 4 + 1].observation, '<dict>')
+        self.assertEqual([step.action_name for step in steps[5 * 4 : 8 * 4 : 4]], ["?", "unnamed", "5"])
+        self.assertEqual((steps[-1].action_name, steps[-1].agent), ("unnamed", "a b"))
+        self.assertLessEqual(len(steps[-1].observation.encode()), 1 << 20)
+        self.assertIn("cut", steps[-1].observation)
         self.assertEqual(self.client.recorder.state.cut, 1)
 
+    def test_a_time_without_a_zone_is_local(self) -> None:
+        noon = datetime.datetime(2026, 5, 1, 12)
+        with self.client.task("be on time") as task:
+            self.assertEqual(task.tool_call("bell", started_at=noon), 0)
+            self.assertEqual(task.tool_call("bell", started_at=noon + datetime.timedelta(1), ended_at=noon.astimezone()), 1)
+            self.assertIsNone(task.tool_call("bell", started_at="noon"))  # type: ignore[arg-type]
+        (first, second), _ = self.steps(task.trace_id)
+        self.assertEqual(first.started_at.ToDatetime(datetime.timezone.utc), noon.astimezone())
+        self.assertEqual(second.started_at, second.ended_at, "nothing ends before it begins")
+        self.assertEqual(self.client.recorder.state.lost, 1)
+
+    def test_an_exception_that_says_nothing_of_itself_goes_on(self) -> None:
+        @record_step
+        def fail() -> None:
+            raise Hostile()
+
+        with self.assertRaises(Hostile):
+            with self.client.task("fail in a strange way") as task:
+                fail()
+        steps, outcome = self.steps(task.trace_id)
+        self.assertEqual((steps[0].observation, outcome.conclusion), ("<Hostile>", "<Hostile>"))
+
+    def test_without_room_for_a_thread_events_are_lost(self) -> None:
+        recorder = self.client.recorder
+        recorder._start = lambda: (_ for _ in ()).throw(RuntimeError("can't start new thread"))  # type: ignore[method-assign]
+        with self.client.task("begin") as task:
+            self.assertIsNone(task.reasoning("hm"))
+        self.assertEqual((recorder.state.recorded, recorder.state.pending), (0, 0))
+
     def test_mistakes_name_the_field(self) -> None:
-        for field, about in {"goal": dict(goal=" "), "user": dict(goal="x", user="u" * 129)}.items():
-            with self.assertRaisesRegex(InvalidArgument, f"^{field}: "):
-                self.client.task(**about)
-        with self.client.task("x") as task, self.assertRaisesRegex(InvalidArgument, "status: .*partial"):
-            task.conclude("splendid")  # type: ignore[arg-type]
+        wrong = {
+            "goal": [dict(goal=" "), dict(goal=None)],
+            "user": [dict(user="u" * 129), dict(user="a\nb"), dict(user=" a"), dict(user="\ud800"), dict(user=5)],
+            "agent": [dict(agent="a\x85b")],
+            "session": [dict(session="s\t")],
+            "task_type": [dict(task_type="t ")],
+            "trace_id": [dict(trace_id="\0")],
+            "receipts": [dict(receipts=["no receipt"]), dict(receipts=str(uuid.uuid4()))],
+            "environment": [dict(environment=[""]), dict(environment=["x" * 129]), dict(environment=5)],
+        }
+        for field, mistakes in wrong.items():
+            for about in mistakes:
+                with self.subTest(**about), self.assertRaisesRegex(InvalidArgument, f"^{field}[.: \\[]"):
+                    self.client.task(**{"goal": "x", **about})  # type: ignore[arg-type]
+        with self.assertRaises(InvalidArgument) as caught:
+            self.client.task("x", user="a\n", agent=" b", session=None)  # type: ignore[arg-type]
+        self.assertEqual([violation.field for violation in caught.exception.violations], ["user", "agent"])
+        with self.client.task("x") as task:
+            with self.assertRaisesRegex(InvalidArgument, "status: .*partial"):
+                task.conclude("splendid")  # type: ignore[arg-type]
+            with self.assertRaisesRegex(InvalidArgument, "evidence: "):
+                task.conclude("success", "", ["it works"])  # type: ignore[list-item]
         for server in ("localhost:7411", "ftp://x"):
             with self.assertRaisesRegex(InvalidArgument, "server: .*http://HOST:PORT"):
                 Client(server)

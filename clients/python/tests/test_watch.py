@@ -3,13 +3,14 @@
 import asyncio
 import threading
 import unittest
+import uuid
 from typing import Any, List
 
 import grpc
 
 from hindsight_client import AsyncClient, Client, InvalidArgument
 from hindsight_client._schema import message
-from support import LIMIT, SERVER, serve, trajectory, unique
+from support import LIMIT, SERVER, Threads, serve, trajectory, unique, until
 from test_live import repair
 
 
@@ -18,22 +19,40 @@ class Memory:
 
     def __init__(self) -> None:
         self.heard: List[Any] = []
+        self.cancelled = 0
+        """So many streams did not end in order."""
+        self.open = 0
         self.go_on = threading.Event()
         self.server, self.port = serve("recall.v1.RecallService", "Watch", self._watch)
 
     def _watch(self, requests: Any, context: Any) -> Any:
+        self.open += 1
+        try:
+            yield from self._answers(requests, context)
+        except BaseException:
+            self.cancelled += 1
+            raise
+        finally:
+            self.open -= 1
+
+    def _answers(self, requests: Any, context: Any) -> Any:
         for request in requests:
             self.heard.append(request)
             answer = message("recall.v1.WatchResponse")(in_reply_to=request.sequence)
             tool = request.before_call.tool
             if tool == "break":
                 context.abort(grpc.StatusCode.UNAVAILABLE, "gone for a moment")
+            if request.start.goal == "bad":
+                rejection = dict(message="start.goal: no", fields=["start.goal"])
+                answer.rejection.CopyFrom(message("recall.v1.WatchRejection")(**rejection))
+                yield answer
+                continue
             if tool == "late":
                 self.go_on.wait(LIMIT)
             if tool == "rm":
                 failure = dict(tool="rm", what="denied", why="no right", instead="ask", times=3)
                 answer.reminder.CopyFrom(
-                    message("recall.v1.Reminder")(reminder_id="r-1", trigger=2, block="do not", failure=failure, left=9)
+                    message("recall.v1.Reminder")(reminder_id=str(uuid.uuid4()), trigger=2, block="do not", failure=failure, left=9)
                 )
             elif tool == "bad":
                 answer.rejection.CopyFrom(
@@ -100,6 +119,98 @@ class Watching(unittest.TestCase):
             self.assertIsNotNone(watch.before_call("rm"), trouble)
             watch.close()
 
+    def test_a_start_that_is_wrong_leaves_nothing_open(self) -> None:
+        watch = self.client.watch("bad", timeout=LIMIT)
+        for _ in range(3):
+            with self.assertRaisesRegex(InvalidArgument, "^start.goal: "):
+                watch.before_call("rm")
+        until("the streams are closed", lambda: not self.memory.open)
+
+        async def work() -> None:
+            async with AsyncClient(self.memory.url) as client:
+                with self.assertRaisesRegex(InvalidArgument, "^start.goal: "):
+                    await client.watch("bad", timeout=LIMIT).start()
+                await asyncio.to_thread(until, "the stream is closed", lambda: not self.memory.open)
+
+        asyncio.run(work())
+
+    def test_what_cannot_be_sent_of_a_text_is_replaced(self) -> None:
+        with self.client.watch("x \ud800", timeout=LIMIT) as watch:
+            self.assertIsNone(watch.before_call("t\ud800", {"x": "\ud800"}, description="\ud800"))
+            watch.message("do you \ud800?")
+            watch.feedback(str(uuid.uuid4()), "harmful", "no \ud800")
+        start, call, said, feedback, _ = self.memory.heard
+        self.assertEqual((start.start.goal, call.before_call.tool), ("x ?", "t?"))
+        self.assertEqual((said.message.text, feedback.feedback.note), ("do you ??", "no ?"))
+        with self.client.watch(timeout=LIMIT) as watch:
+            with self.assertRaisesRegex(InvalidArgument, "^before_call.tool: "):
+                watch.before_call(5)  # type: ignore[arg-type]
+
+    def test_threads_share_one_stream(self) -> None:
+        with self.client.watch(timeout=LIMIT) as watch:
+            warned: List[bool] = []
+            Threads(8, lambda n: warned.append(watch.before_call("rm") is not None))
+            self.assertEqual((warned, self.memory.open), ([True] * 8, 1))
+        starts = [request for request in self.memory.heard if request.WhichOneof("event") == "start"]
+        self.assertEqual(len(starts), 1)
+
+    def test_a_watch_ends_in_order_and_stays_closed(self) -> None:
+        for wait in (True, False):
+            watch = self.client.watch(timeout=LIMIT)
+            self.assertIsNotNone(watch.before_call("rm"))
+            watch.close("success", wait=wait)
+            until("the stream ends", lambda: not self.memory.open)
+            self.assertEqual(self.memory.heard[-1].end.outcome, 1)
+            self.assertIsNone(watch.before_call("rm"))
+            self.assertEqual(watch.silence.words, "the watch was closed")
+
+        async def work() -> None:
+            async with AsyncClient(self.memory.url) as client:
+                async with client.watch(timeout=LIMIT) as watch:
+                    self.assertIsNotNone(await watch.before_call("rm"))
+                await asyncio.to_thread(until, "the stream ends", lambda: not self.memory.open)
+                self.assertIsNone(await watch.before_call("rm"))
+
+        asyncio.run(work())
+        self.assertEqual((self.memory.open, self.memory.cancelled), (0, 0))
+
+    def test_an_idle_stream_ends_and_the_next_event_opens_another(self) -> None:
+        watch = self.client.watch(timeout=LIMIT)
+        watch._idle = 0.05
+        for _ in range(3):
+            self.assertIsNotNone(watch.before_call("rm"))
+            until("the stream ends", lambda: not self.memory.open)
+        starts = [request for request in self.memory.heard if request.WhichOneof("event") == "start"]
+        self.assertEqual((len(starts), self.memory.cancelled), (3, 0))
+        watch.close()
+
+    def test_what_is_said_is_a_receipt_of_the_run(self) -> None:
+        with self.client.task("clean up") as task:
+            with self.client.watch(timeout=LIMIT) as watch:
+                said = [watch.before_call("rm").reminder_id]
+                Threads(1, lambda n: said.append(watch.before_call("rm").reminder_id))
+                watch.before_call("ls")
+            with self.client.watch(trace_id="another", timeout=LIMIT) as watch:
+                self.assertIsNotNone(watch.before_call("rm"))
+            self.assertEqual(task.receipts, said)
+        self.assertEqual(self.memory.heard[0].start.trace_id, task.trace_id)
+        named = self.client.task("clean up")
+        with self.client.watch(trace_id=named.trace_id, timeout=LIMIT) as watch:
+            self.assertEqual([watch.before_call("rm").reminder_id], named.receipts)
+            named.end()
+            watch.before_call("rm")
+            self.assertEqual(len(named.receipts), 1, "it has ended")
+
+        async def work() -> None:
+            async with AsyncClient(self.memory.url) as client:
+                watch = client.watch(timeout=LIMIT)
+                async with client.task("clean up") as task:
+                    reminder = await watch.before_call("rm")
+                    self.assertEqual(task.receipts, [reminder.reminder_id], "in whose context it is said")
+                await watch.close()
+
+        asyncio.run(work())
+
     def test_the_asyncio_watch_does_the_same(self) -> None:
         async def work() -> None:
             async with AsyncClient(self.memory.url) as client:
@@ -137,6 +248,22 @@ class Live(unittest.TestCase):
                 watch.feedback(warning.reminder_id, "helpful")
             with client.watch("Restart the billing service", user=unique("other"), timeout=LIMIT) as watch:
                 self.assertIsNone(watch.before_call("restart_service", {"name": "billing"}), "of another user")
+
+    def test_the_run_names_what_it_was_told(self) -> None:
+        user = unique("user")
+        with Client(SERVER, timeout=LIMIT) as client:
+            trajectory(client, repair(client, "Restart the mail service 重启邮件服务", user=user), user=user)
+            with client.task("Restart the mail service", user=user) as task:
+                task.reasoning("I have done this before")
+                with client.watch(task.goal, user=user, environment="docker", timeout=LIMIT) as watch:
+                    warning = watch.before_call("restart_service", {"name": "billing"})
+                    self.assertIsNotNone(warning, watch.silence)
+                recalled = client.recall(task.goal, user=user)
+                task.fail("nobody is there")
+            run = trajectory(client, task.trace_id, user=user).trajectory
+            told = {watch.opening.reminder_id, warning.reminder_id, recalled.receipt_id}
+            self.assertEqual(set(run.receipts), told)
+            self.assertEqual(len(run.steps), 1)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 
 from ._errors import (
     Aborted,
+    AlreadyExists,
     DeadlineExceeded,
     FailedPrecondition,
     HindsightError,
@@ -31,6 +32,7 @@ from .watch import AsyncWatch, Watch
 
 __all__ = [
     "Aborted",
+    "AlreadyExists",
     "AsyncClient",
     "AsyncWatch",
     "Client",

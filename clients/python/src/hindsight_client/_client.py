@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any, Mapping, Optional, Sequence
 
+from . import _convert
 from ._connection import Connection
 from ._convert import Where
-from ._schema import message, method
+from ._errors import InvalidArgument
+from ._schema import fill, message, method
 from .recorder import Recorder
-from .task import Task
+from .task import Task, credit, current_task
+from .types import Recall
 
 TIMEOUT = 10.0
 """Seconds for a call with its repetitions."""
@@ -61,24 +64,31 @@ class Shared:
         )
 
 
-def named(answer: Any) -> Any:
-    """Links a recall to the task of its context."""
-    from .task import current_task
-
-    task = current_task()
-    if task is not None:
-        task.add_receipt(answer.receipt_id)
-    return answer
+def recalled(answer: Any) -> Recall:
+    """What a recall brought; it belongs to the task of its context."""
+    credit(answer.receipt_id)
+    return _convert.recall(answer)
 
 
 def unary(channel: Any, service: str, name: str, request: Any) -> "tuple[Any, Any]":
     """A call of the schema on a channel, and its request, which may be given by its fields."""
     called = method(service, name)
+    if called.client_streaming or called.server_streaming:
+        raise InvalidArgument.of("name", f"is {name!r}, a stream; use client.task or client.watch")
+    kind = message(called.input_type.full_name[len("hindsight.") :])
     if request is None or isinstance(request, Mapping):
-        request = message(called.input_type.full_name[len("hindsight.") :])(**(request or {}))
+        request = fill(kind, request or {})
+    elif getattr(getattr(request, "DESCRIPTOR", None), "full_name", "") != called.input_type.full_name:
+        raise InvalidArgument.of("request", f"is no {called.input_type.full_name}; give one, or its fields by name")
     stub = channel.unary_unary(
         f"/{called.containing_service.full_name}/{called.name}",
         request_serializer=lambda r: r.SerializeToString(),
         response_deserializer=message(called.output_type.full_name[len("hindsight.") :]).FromString,
     )
     return stub, request
+
+
+def watch_start(goal: str, *, trace_id: str = "", **about: Any) -> Any:
+    """The start of a watch. In the context of a task it is a watch of that run."""
+    task = current_task()
+    return _convert.watch_start(goal, trace_id=trace_id or (task.trace_id if task else ""), **about)

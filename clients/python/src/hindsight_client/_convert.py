@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
-from ._schema import message, number, stamp, word
+from ._errors import InvalidArgument, Violation
+from ._schema import build, fill, message, number, stamp, word
+from ._words import DETAIL_BYTES, ID_BYTES, OBSERVATION_BYTES, TAGS, TEXT_BYTES, as_text, names, refuse
 from .types import (
     BlockFormat,
     Environment,
@@ -25,11 +27,29 @@ Where = Union[Environment, Sequence[str], None]
 
 
 def environment(where: Where) -> Any:
-    if where is None or isinstance(where, str):
+    """The tags, checked as the server does."""
+    if isinstance(where, str):
         where = [where] if where else []
     if not isinstance(where, Environment):
-        where = Environment(tags=tuple(where))
-    return message("common.v1.Environment")(tags=where.tags, attributes=where.attributes)
+        try:
+            where = Environment(tags=tuple(where or ()))
+        except TypeError:
+            raise InvalidArgument.of("environment", f"is of type {type(where).__name__}; give tags or an Environment") from None
+    made = fill(message("common.v1.Environment"), dict(tags=where.tags, attributes=where.attributes), "environment.")
+    refuse(_unfit(made))
+    return made
+
+
+def _unfit(where: Any) -> "Iterator[Violation]":
+    for field, found in ((f"environment.{field}", getattr(where, field)) for field in ("tags", "attributes")):
+        if len(found) > TAGS:
+            yield Violation(field, f"has {len(found)} entries; at most {TAGS} are accepted")
+        for name in found:
+            if not name.strip() or len(name.encode()) > ID_BYTES:
+                yield Violation(field, f"holds {name!r}; give 1 to {ID_BYTES} bytes")
+    for name, value in where.attributes.items():
+        if len(value.encode()) > TEXT_BYTES:
+            yield Violation(f"environment.attributes.{name}", f"is longer than {TEXT_BYTES} bytes; shorten it")
 
 
 def recall_request(
@@ -49,11 +69,10 @@ def recall_request(
     asked_at: Optional[datetime.datetime],
     strict: bool,
 ) -> Any:
-    request = message("recall.v1.RecallRequest")(
+    request = build(
+        "recall.v1.RecallRequest",
         query=query,
-        user=user,
-        agent=agent,
-        task_type=task_type,
+        **names(user=user, agent=agent, task_type=task_type),
         environment=environment(where),
         kinds=[number("common.v1.MemoryKind", "kinds", kind) for kind in kinds],
         limit=limit,
@@ -65,7 +84,7 @@ def recall_request(
         strict=strict,
     )
     if asked_at is not None:
-        stamp(request.asked_at, asked_at)
+        stamp(request.asked_at, "asked_at", asked_at)
     return request
 
 
@@ -105,13 +124,10 @@ def watch_start(
     reminders: int,
     token_budget: int,
 ) -> Any:
-    return message("recall.v1.WatchStart")(
-        trace_id=trace_id,
+    return build(
+        "recall.v1.WatchStart",
         goal=goal,
-        user=user,
-        agent=agent,
-        session=session,
-        task_type=task_type,
+        **names(trace_id=trace_id, user=user, agent=agent, session=session, task_type=task_type),
         environment=environment(where),
         format=number("recall.v1.BlockFormat", "block_format", block_format),
         language=language,
@@ -134,19 +150,19 @@ def retain_request(
     force: bool,
     indexed: bool,
 ) -> Any:
-    request = message("collector.v1.RetainRequest")(
-        user=user,
+    request = build(
+        "collector.v1.RetainRequest",
         content=content,
         key=key,
         context=context,
         speaker=speaker,
-        session=session,
+        **names(user=user, session=session),
         force=force,
         consistency=number("collector.v1.Consistency", "consistency", "indexed" if indexed else "durable"),
     )
     for name, time in (("occurred_at", occurred_at), ("expires_at", expires_at)):
         if time is not None:
-            stamp(getattr(request, name), time)
+            stamp(getattr(request, name), name, time)
     return request
 
 
@@ -163,10 +179,10 @@ def report_request(
     outcome: OutcomeStatus,
     note: str,
 ) -> Any:
-    return message("recall.v1.ReportOutcomeRequest")(
+    return build(
+        "recall.v1.ReportOutcomeRequest",
         receipt_id=receipt_id,
-        user=user,
-        trace_id=trace_id,
+        **names(user=user, trace_id=trace_id),
         outcome=number("common.v1.OutcomeStatus", "outcome", outcome),
         note=note,
         items=[
@@ -177,7 +193,8 @@ def report_request(
 
 
 def outcome(status: OutcomeStatus, conclusion: str, evidence: Sequence[Evidence]) -> Any:
-    return message("common.v1.Outcome")(
+    return build(
+        "common.v1.Outcome",
         status=number("common.v1.OutcomeStatus", "status", status),
         conclusion=conclusion,
         evidence=[
@@ -189,6 +206,40 @@ def outcome(status: OutcomeStatus, conclusion: str, evidence: Sequence[Evidence]
             for e in evidence
         ],
     )
+
+
+def before_call(tool: str, arguments: Any, call_id: str, description: str) -> Any:
+    said = dict(tool=tool, arguments=_head(arguments, DETAIL_BYTES), call_id=call_id, description=description)
+    return build("recall.v1.WatchRequest", before_call=said)
+
+
+def after_call(tool: str, arguments: Any, output: Any, error: Any, call_id: str) -> Any:
+    said = dict(
+        tool=tool,
+        arguments=_head(arguments, DETAIL_BYTES),
+        call_id=call_id,
+        failed=error is not None,
+        output=_head(output if error is None else error, OBSERVATION_BYTES),
+    )
+    return build("recall.v1.WatchRequest", after_call=said)
+
+
+def user_message(text: str) -> Any:
+    return build("recall.v1.WatchRequest", message=dict(text=text))
+
+
+def feedback(reminder_id: str, verdict: Verdict, note: str) -> Any:
+    value = number("common.v1.FeedbackVerdict", "verdict", verdict)
+    return build("recall.v1.WatchRequest", feedback=dict(reminder_id=reminder_id, verdict=value, note=note))
+
+
+def watch_end(outcome: OutcomeStatus) -> Any:
+    return build("recall.v1.WatchRequest", end=dict(outcome=number("common.v1.OutcomeStatus", "outcome", outcome)))
+
+
+def _head(value: Any, limit: int) -> str:
+    """So much of a text as fits in any case: a character has at most four bytes."""
+    return as_text(value)[: limit // 4]
 
 
 def reminder(said: Any) -> Reminder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Sequence
 
 import grpc
 
@@ -48,7 +48,12 @@ class InvalidArgument(HindsightError, ValueError):
 
     @classmethod
     def of(cls, field: str, problem: str) -> "InvalidArgument":
-        return cls(f"{field}: {problem}", reason="INVALID_FIELDS", violations=(Violation(field, problem),))
+        return cls.of_all([Violation(field, problem)])
+
+    @classmethod
+    def of_all(cls, wrong: "Sequence[Violation]") -> "InvalidArgument":
+        said = "; ".join(f"{field}: {problem}" for field, problem in wrong)
+        return cls(said, reason="INVALID_FIELDS", violations=tuple(wrong))
 
 
 class Unauthenticated(HindsightError):
@@ -67,6 +72,12 @@ class NotFound(HindsightError):
     """Nothing of that name is visible to the caller."""
 
     remedy = "check the id, and name the user it belongs to"
+
+
+class AlreadyExists(HindsightError):
+    """The id is that of something else."""
+
+    remedy = "use a new id"
 
 
 class Unavailable(HindsightError):
@@ -104,6 +115,7 @@ _KINDS = {
     grpc.StatusCode.UNAUTHENTICATED: Unauthenticated,
     grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
     grpc.StatusCode.NOT_FOUND: NotFound,
+    grpc.StatusCode.ALREADY_EXISTS: AlreadyExists,
     grpc.StatusCode.UNAVAILABLE: Unavailable,
     grpc.StatusCode.RESOURCE_EXHAUSTED: ResourceExhausted,
     grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Optional, Sequence, Type
 import grpc
 
 from . import _convert
-from ._client import Shared, named, unary
+from ._client import Shared, recalled, unary, watch_start
 from ._connection import Attempts
 from ._convert import Where
 from ._errors import of_rpc
@@ -47,8 +47,7 @@ class AsyncClient(Shared):
         strict: bool = False,
         timeout: Optional[float] = None,
     ) -> Recall:
-        """Brings the right few memories for a task, question or state. Made within a task and before its
-        first step, it belongs to it.
+        """Brings the right few memories for a task, question or state. Made within a task, it belongs to it.
 
         ``kinds``: which; empty for facts when a user is named, and experience, lessons and failure patterns.
         ``limit``: most items, 0 for 3. ``token_budget``: of the block, 0 for 1500. ``recent``: what was said just
@@ -70,7 +69,7 @@ class AsyncClient(Shared):
             asked_at=asked_at,
             strict=strict,
         )
-        return named(_convert.recall(await self.call("recall.v1.RecallService", "Recall", request, timeout=timeout)))  # type: ignore[no-any-return]
+        return recalled(await self.call("recall.v1.RecallService", "Recall", request, timeout=timeout))
 
     async def retain(
         self,
@@ -139,9 +138,10 @@ class AsyncClient(Shared):
         token_budget: int = 0,
         timeout: float = 2.0,
     ) -> AsyncWatch:
-        """A memory that speaks up: tell it what is about to happen, and it warns. ``reminders``: most on this watch, 0
-        for what the server allows. ``timeout``: seconds that an answer may take; after that it is silence."""
-        start = _convert.watch_start(
+        """A memory that speaks up: tell it what is about to happen, and it warns. What it says belongs to the task named
+        ``trace_id``, else to the one of its context. ``reminders``: most on this watch, 0 for what the server allows.
+        ``timeout``: seconds that an answer may take; after that it is silence."""
+        start = watch_start(
             goal,
             trace_id=trace_id,
             user=user,

@@ -13,8 +13,9 @@ import logging
 import threading
 import uuid
 from collections import OrderedDict
-from dataclasses import dataclass
-from typing import Annotated, Any, Awaitable, Callable, Dict, List, Literal, Optional, Sequence, Union
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Awaitable, Callable, Dict, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, PrivateStateAttr, ToolCallRequest
@@ -23,16 +24,22 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, To
 from langgraph.config import get_config
 from typing_extensions import NotRequired
 
-from .client import Client
 from ._convert import Where
-from .task import Task, as_text, current_task
+from ._words import as_text
+from .client import Client
+from .task import Task, current_task
 from .types import Reminder
 from .watch import Watch
 
 log = logging.getLogger("hindsight_client")
 
-WATCHES = 1000
-"""Most agent runs of one middleware that are watched at a time; the oldest is let go."""
+WATCHES = 64
+"""Most watches that one middleware has open at a time; the one that was used least recently is let go. A key may have 256
+streams (``watch.streams_per_key``), which all processes share."""
+IDLE = 60.0
+"""A watch of which nothing is heard for so many seconds is ended until the next call."""
+HELD = "hindsight_held"
+"""Marks the answer to a call that was not made."""
 
 
 @dataclass
@@ -42,6 +49,9 @@ class _Root:
     task: Task
     own: bool
     """Whether it ends with the run; a task that was open before goes on."""
+    at_end: "Dict[str, Callable[[], None]]" = field(default_factory=dict)
+    """Called when the run ends, however it does."""
+    over: bool = False
 
 
 @dataclass
@@ -64,27 +74,28 @@ class HindsightCallbackHandler(BaseCallbackHandler):
         self,
         client: Client,
         *,
-        user: str = "",
+        user: Union[str, Callable[[Mapping[str, Any]], str]] = "",
         agent: str = "",
         session: str = "",
         task_type: str = "",
         environment: Where = None,
         shared: bool = False,
     ) -> None:
-        """As for :meth:`Client.task`; without a ``session`` it is LangGraph's ``thread_id``."""
+        """As for :meth:`Client.task`; without a ``session`` it is LangGraph's ``thread_id``. ``user``: the person the agent
+        works for, or how to read it from the metadata of a run; a run of which it names nobody is not recorded."""
         self._client = client
-        self._about = dict(user=user, agent=agent, task_type=task_type, environment=environment, shared=shared)
+        self._user = user
+        self._about = dict(agent=agent, task_type=task_type, environment=environment, shared=shared)
         self._session = session
         self._lock = threading.Lock()
         self._roots: Dict[uuid.UUID, _Root] = {}
         """By every run within it."""
         self._calls: Dict[uuid.UUID, _Call] = {}
 
-    def task_of(self, run_id: Optional[uuid.UUID]) -> Optional[Task]:
-        """The task that a run belongs to."""
+    def root_of(self, run_id: Optional[uuid.UUID]) -> Optional[_Root]:
+        """The run of an agent that a run is part of."""
         with self._lock:
-            root = self._roots.get(run_id) if run_id else None
-        return root.task if root else None
+            return self._roots.get(run_id) if run_id else None
 
     def on_chain_start(
         self,
@@ -107,20 +118,21 @@ class HindsightCallbackHandler(BaseCallbackHandler):
 
     def on_chain_end(self, outputs: Any, *, run_id: uuid.UUID, parent_run_id: Optional[uuid.UUID] = None, **kwargs: Any) -> None:
         root = self._leave(run_id)
-        if root and parent_run_id is None and root.own:
-            root.task.conclude("unknown", _last_text(outputs))
-            root.task.end()
+        if root and parent_run_id is None:
+            if root.own:
+                root.task.conclude("unknown", _last_text(outputs))
+            self._end(root)
 
     def on_chain_error(
         self, error: BaseException, *, run_id: uuid.UUID, parent_run_id: Optional[uuid.UUID] = None, **kwargs: Any
     ) -> None:
         root = self._leave(run_id)
-        if root and parent_run_id is None and root.own:
-            if isinstance(error, Exception) and not _is_control_flow(error):
-                root.task.fail(f"{type(error).__name__}: {error}")
-            else:
+        if root and parent_run_id is None:
+            if root.own and isinstance(error, Exception) and not _is_control_flow(error):
+                root.task.fail(as_text(error))
+            elif root.own:
                 root.task.conclude("unknown", type(error).__name__)
-            root.task.end()
+            self._end(root)
 
     def on_tool_start(
         self,
@@ -142,7 +154,7 @@ class HindsightCallbackHandler(BaseCallbackHandler):
         self._returned(run_id, None if failed else text, text if failed else None)
 
     def on_tool_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
-        self._returned(run_id, None, f"{type(error).__name__}: {error}")
+        self._returned(run_id, None, as_text(error))
 
     def on_retriever_start(
         self,
@@ -160,7 +172,7 @@ class HindsightCallbackHandler(BaseCallbackHandler):
         self._returned(run_id, "\n\n".join(getattr(d, "page_content", as_text(d)) for d in documents), None)
 
     def on_retriever_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
-        self._returned(run_id, None, f"{type(error).__name__}: {error}")
+        self._returned(run_id, None, as_text(error))
 
     def on_chat_model_start(
         self,
@@ -198,12 +210,23 @@ class HindsightCallbackHandler(BaseCallbackHandler):
 
     def _begin(self, inputs: Any, metadata: Dict[str, Any]) -> Optional[Task]:
         try:
+            user = self._user(metadata) if callable(self._user) else self._user
+            if callable(self._user) and not user and not self._about["shared"]:
+                raise ValueError("its metadata names no user, and without one it would belong to everyone")
             session = self._session or str(metadata.get("thread_id", ""))
-            return self._client.task(_goal(inputs) or "no goal was stated", session=session, **self._about)  # type: ignore[arg-type]
+            goal = _goal(inputs) or "no goal was stated"
+            return self._client.task(goal, user=user, session=session, **self._about)  # type: ignore[arg-type]
         except Exception as error:  # A broken memory never breaks the agent.
-            self._client.recorder.lose(str(error))
-            log.warning("a run is not recorded: %s", error)
+            self._client.recorder.lose(as_text(error))
+            log.warning("a run is not recorded: %s", as_text(error))
             return None
+
+    def _end(self, root: _Root) -> None:
+        if root.own:
+            root.task.end()
+        root.over = True
+        for end in list(root.at_end.values()):
+            end()
 
     def _join(self, run_id: uuid.UUID, parent_run_id: Optional[uuid.UUID]) -> None:
         with self._lock:
@@ -231,6 +254,7 @@ class HindsightCallbackHandler(BaseCallbackHandler):
 class _MemoryState(AgentState[Any]):
     hindsight_block: NotRequired[Annotated[str, PrivateStateAttr]]
     hindsight_run: NotRequired[Annotated[str, PrivateStateAttr]]
+    hindsight_user: NotRequired[Annotated[str, PrivateStateAttr]]
 
 
 class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -256,8 +280,9 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
         warn: Literal["annotate", "confirm", "off"] = "annotate",
         timeout: float = 2.0,
     ) -> None:
-        """``user``: the person the agent works for, or how to read it from the LangGraph runtime. ``timeout``: most seconds that
-        the memory may take before the agent goes on without it. The rest as for :meth:`Client.recall`."""
+        """``user``: the person the agent works for, or how to read it from the LangGraph runtime; else the user of the task
+        that the run is recorded as. ``timeout``: most seconds that the memory may take before the agent goes on without it.
+        The rest as for :meth:`Client.recall`."""
         super().__init__()
         self._client = client
         self._user = user
@@ -269,10 +294,10 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
         self._watches: "OrderedDict[str, Watch]" = OrderedDict()
 
     def before_agent(self, state: Any, runtime: Any) -> Dict[str, Any]:
-        run, block = str(uuid.uuid4()), ""
+        user, block, run = "", "", ""
         try:
-            user = self._user(runtime) if callable(self._user) else self._user
-            task = _task()
+            task, _ = _surroundings()
+            user = self._user(runtime) if callable(self._user) else self._user or (task.user if task else "")
             recalled = self._client.recall(
                 _last_text(state, HumanMessage),
                 user=user,
@@ -283,46 +308,39 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
             block = recalled.block
             if task is not None:
                 task.add_receipt(recalled.receipt_id)
-            if self._warn != "off":
-                trace_id = task.trace_id if task else ""
-                watch = self._client.watch(trace_id=trace_id, user=user, timeout=self._timeout, **self._about)  # type: ignore[arg-type]
-                self._keep(run, watch)
+            run = str(uuid.uuid4())
         except Exception as error:  # A broken memory never breaks the agent.
-            log.warning("the agent goes on without memory: %s", error)
-        return {"hindsight_block": block, "hindsight_run": run}
+            log.warning("the agent goes on without memory: %s", as_text(error))
+        return {"hindsight_block": block, "hindsight_run": run, "hindsight_user": as_text(user)}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> Dict[str, Any]:
         return await asyncio.to_thread(self.before_agent, state, runtime)
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        with self._lock:
-            watch = self._watches.pop(state.get("hindsight_run", ""), None)
-        if watch is not None:
-            watch.close()
+        self._let_go(_run(state))
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
-        await asyncio.to_thread(self.after_agent, state, runtime)
+        self.after_agent(state, runtime)
 
     def wrap_model_call(self, request: "ModelRequest[Any]", handler: Callable[["ModelRequest[Any]"], Any]) -> Any:
-        return handler(_with_block(request))
+        with self._ending(request):
+            return handler(_with_block(request))
 
     async def awrap_model_call(
         self, request: "ModelRequest[Any]", handler: Callable[["ModelRequest[Any]"], Awaitable[Any]]
     ) -> Any:
-        return await handler(_with_block(request))
+        with self._ending(request):
+            return await handler(_with_block(request))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
         watch = self._watch(request)
         if watch is None:
             return handler(request)
         reminder = self._before(watch, request)
-        if reminder is not None and self._warn == "confirm":
+        if reminder is not None and self._warn == "confirm" and not _was_held(request):
             return _instead(request, reminder)
-        try:
+        with self._ending(request):
             result = handler(request)
-        except Exception as error:
-            self._after(watch, request, error)
-            raise
         return _annotated(result, [reminder, self._after(watch, request, result)])
 
     async def awrap_tool_call(
@@ -332,45 +350,75 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
         if watch is None:
             return await handler(request)
         reminder = await asyncio.to_thread(self._before, watch, request)
-        if reminder is not None and self._warn == "confirm":
+        if reminder is not None and self._warn == "confirm" and not _was_held(request):
             return _instead(request, reminder)
-        try:
+        with self._ending(request):
             result = await handler(request)
-        except Exception as error:
-            await asyncio.to_thread(self._after, watch, request, error)
-            raise
         return _annotated(result, [reminder, await asyncio.to_thread(self._after, watch, request, result)])
 
-    def _keep(self, run: str, watch: Watch) -> None:
-        with self._lock:
-            self._watches[run] = watch
-            old = self._watches.popitem(last=False)[1] if len(self._watches) > WATCHES else None
-        if old is not None:
-            old.close()
-
     def _watch(self, request: ToolCallRequest) -> Optional[Watch]:
-        run = request.state.get("hindsight_run", "") if isinstance(request.state, dict) else ""
+        """The watch of a run. The first call opens it, and so does the next one after it was let go."""
+        run = _run(request.state)
+        if not run or self._warn == "off":
+            return None
+        try:
+            return self._watch_of(run, request.state["hindsight_user"])
+        except Exception as error:  # A broken memory never breaks the agent.
+            log.warning("a call is not checked: %s", as_text(error))
+            return None
+
+    def _watch_of(self, run: str, user: str) -> Optional[Watch]:
+        task, root = _surroundings()
+        if root is not None:
+            if root.over:
+                return None
+            root.at_end[run] = lambda: self._let_go(run)
+        oldest = None
         with self._lock:
-            return self._watches.get(run)
+            watch = self._watches.pop(run, None)
+            if watch is None:
+                trace_id = task.trace_id if task else ""
+                watch = self._client.watch(trace_id=trace_id, user=user, timeout=self._timeout, **self._about)  # type: ignore[arg-type]
+                watch._idle = IDLE
+            self._watches[run] = watch
+            if len(self._watches) > WATCHES:
+                oldest = next(iter(self._watches))
+        if oldest is not None:
+            self._let_go(oldest)
+        return watch
+
+    @contextmanager
+    def _ending(self, request: Any) -> Iterator[None]:
+        """What a tool or a model raises may be the end of the run, of which nobody else may tell. Whoever catches it goes on
+        with another watch, which says again what the exception kept from being said."""
+        try:
+            yield
+        except BaseException:
+            self._let_go(_run(request.state))
+            raise
+
+    def _let_go(self, run: str) -> None:
+        with self._lock:
+            watch = self._watches.pop(run, None)
+        if watch is not None:
+            watch.close(wait=False)
 
     def _before(self, watch: Watch, request: ToolCallRequest) -> Optional[Reminder]:
         call = request.tool_call
         try:
             return watch.before_call(call["name"], call["args"], call_id=call["id"] or "")
         except Exception as error:  # A broken memory never breaks the agent.
-            log.warning("a call is not checked: %s", error)
+            log.warning("a call is not checked: %s", as_text(error))
             return None
 
     def _after(self, watch: Watch, request: ToolCallRequest, result: Any) -> Optional[Reminder]:
         call = request.tool_call
-        failed = isinstance(result, Exception) or getattr(result, "status", None) == "error"
-        text = f"{type(result).__name__}: {result}" if isinstance(result, Exception) else _text(result)
+        text = _text(result)
+        failure = text if getattr(result, "status", None) == "error" else None
         try:
-            return watch.after_call(
-                call["name"], call["args"], text, error=text if failed else None, call_id=call["id"] or ""
-            )
+            return watch.after_call(call["name"], call["args"], text, error=failure, call_id=call["id"] or "")
         except Exception as error:  # A broken memory never breaks the agent.
-            log.warning("a result is not looked at: %s", error)
+            log.warning("a result is not looked at: %s", as_text(error))
             return None
 
 
@@ -389,7 +437,17 @@ def _with_block(request: "ModelRequest[Any]") -> "ModelRequest[Any]":
 
 def _instead(request: ToolCallRequest, reminder: Reminder) -> ToolMessage:
     text = f"The call was not made, since it is known to fail. Make it again to have it made all the same.\n\n{reminder.block}"
-    return ToolMessage(text, tool_call_id=request.tool_call["id"], name=request.tool_call["name"], status="error")
+    call = request.tool_call
+    return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error", response_metadata={HELD: True})
+
+
+def _was_held(request: ToolCallRequest) -> bool:
+    """Whether the same call was answered with a warning before, on this watch or on an earlier one."""
+    messages = _messages(request.state)
+    held = {m.tool_call_id for m in messages if isinstance(m, ToolMessage) and HELD in m.response_metadata}
+    calls = (call for m in messages for call in getattr(m, "tool_calls", ()) if call["id"] in held)
+    now = request.tool_call
+    return any((call["name"], call["args"]) == (now["name"], now["args"]) for call in calls)
 
 
 def _annotated(result: Any, reminders: "Sequence[Optional[Reminder]]") -> Any:
@@ -403,15 +461,22 @@ def _annotated(result: Any, reminders: "Sequence[Optional[Reminder]]") -> Any:
     return result.model_copy(update={"content": content})
 
 
-def _task() -> Optional[Task]:
-    """The task of the run that this is called in: the open one, or that of a handler among its callbacks."""
-    if current_task() is not None:
-        return current_task()
-    callbacks = get_config().get("callbacks")
+def _surroundings() -> "Tuple[Optional[Task], Optional[_Root]]":
+    """The task that this is called in, and the run that a handler among its callbacks records."""
+    try:
+        callbacks = get_config().get("callbacks")
+    except RuntimeError:  # Not within a run.
+        callbacks = None
     for handler in getattr(callbacks, "handlers", None) or ():
         if isinstance(handler, HindsightCallbackHandler):
-            return handler.task_of(getattr(callbacks, "parent_run_id", None))
-    return None
+            root = handler.root_of(getattr(callbacks, "parent_run_id", None))
+            if root is not None:
+                return current_task() or root.task, root
+    return current_task(), None
+
+
+def _run(state: Any) -> str:
+    return str(state.get("hindsight_run", "")) if isinstance(state, dict) else ""
 
 
 def _is_control_flow(error: Exception) -> bool:

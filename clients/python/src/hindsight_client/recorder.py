@@ -62,11 +62,14 @@ class Recorder:
                 return self._lose("the recorder is closed")
             if len(self._queue) >= events or self._bytes + size > size_limit:
                 return self._lose(f"{len(self._queue)} events wait already; is the server away?")
+            if self._thread is None:
+                try:
+                    self._start()
+                except RuntimeError as error:  # The process ends, or has no room for a thread.
+                    return self._lose(str(error))
             self._queue.append((event, size))
             self._bytes += size
             self._state = replace(self._state, recorded=self._state.recorded + 1)
-            if self._thread is None:
-                self._start()
             self._changed.notify_all()
         return True
 
@@ -111,8 +114,9 @@ class Recorder:
         return False
 
     def _start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="hindsight-recorder", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, name="hindsight-recorder", daemon=True)
+        thread.start()
+        self._thread = thread
         atexit.register(self.close)
 
     def _run(self) -> None:

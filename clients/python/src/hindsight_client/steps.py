@@ -31,8 +31,7 @@ def _wrap(function: F, name: str) -> F:
     def record(
         task: Task, started_at: datetime.datetime, args: Any, kwargs: Any, output: Any, error: Optional[BaseException]
     ) -> None:
-        said = None if error is None else f"{type(error).__name__}: {error}"
-        task.tool_call(name, _arguments(signature, args, kwargs), output, error=said, started_at=started_at)
+        task.tool_call(name, _arguments(signature, args, kwargs), output, error=error, started_at=started_at)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

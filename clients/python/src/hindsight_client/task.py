@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import contextvars
 import datetime
-import json
 import threading
 import uuid
+import weakref
 from types import TracebackType
 from typing import Any, List, Optional, Sequence, Type
 
 from . import _convert
 from ._convert import Where
 from ._errors import InvalidArgument
-from ._schema import message, number, stamp
+from ._schema import message, number, stamp, text
+from ._words import (
+    CONTROL,
+    DETAIL_BYTES,
+    ID_BYTES,
+    OBSERVATION_BYTES,
+    STEPS,
+    TAGS,
+    TEXT_BYTES,
+    as_text,
+    is_receipt,
+    names,
+    receipt_ids,
+)
 from .recorder import Recorder
 from .types import Evidence, OutcomeStatus
 
-ID_BYTES = 128
-TEXT_BYTES = 64 * 1024
-DETAIL_BYTES = 256 * 1024
-OBSERVATION_BYTES = 1024 * 1024
-STEPS = 5_000
-TAGS = 64
-
 _current: "contextvars.ContextVar[Optional[Task]]" = contextvars.ContextVar("hindsight_task", default=None)
+_open: "weakref.WeakValueDictionary[str, Task]" = weakref.WeakValueDictionary()
+"""The tasks of this process that have not ended, by trace id."""
 
 
 def current_task() -> "Optional[Task]":
@@ -32,18 +40,13 @@ def current_task() -> "Optional[Task]":
     return _current.get()
 
 
-def as_text(value: Any) -> str:
-    """What a model or a tool gave, as text: text as it is, everything else as JSON where it can be."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    try:
-        return json.dumps(value, ensure_ascii=False, default=repr)
-    except Exception:  # Whatever the object does, recording it breaks nothing.
-        return f"<{type(value).__name__}>"
+def credit(receipt_id: str, trace_id: str = "") -> None:
+    """Names what was recalled or said to the task of that name, else to the one of this context."""
+    task = current_task()
+    if trace_id and (task is None or task.trace_id != trace_id):
+        task = _open.get(trace_id)
+    if task is not None:
+        task.add_receipt(receipt_id)
 
 
 class Task:
@@ -51,7 +54,7 @@ class Task:
     with the error, else the outcome is the one stated, or not known. No method waits, and none raises for what
     goes wrong with recording: ``client.recorder.state`` tells.
 
-    The start is sent with the first step, so that receipts of recalls made before it belong to it.
+    The start is sent with the first step. What was recalled later is told with the end.
     """
 
     def __init__(
@@ -68,33 +71,30 @@ class Task:
         trace_id: str = "",
         shared: bool = False,
     ) -> None:
+        goal = as_text(goal)
         if not goal.strip():
             raise InvalidArgument.of("goal", "is required: what is to be done, in words")
-        for field, value in dict(user=user, agent=agent, session=session, task_type=task_type, trace_id=trace_id).items():
-            if len(value.encode()) > ID_BYTES:
-                raise InvalidArgument.of(field, f"is longer than {ID_BYTES} bytes; shorten it")
-        self.trace_id = trace_id or str(uuid.uuid4())
+        about = names(user=user, agent=agent, session=session, task_type=task_type, trace_id=trace_id)
+        self.trace_id = about.pop("trace_id") or str(uuid.uuid4())
         self.goal = goal
-        self.receipts: List[str] = list(receipts)
+        self.receipts: List[str] = receipt_ids(receipts)
         self._recorder = recorder
         self._started = message("event.v1.TaskStarted")(
-            goal=self._cut(goal, TEXT_BYTES),
-            user=user,
-            agent=agent,
-            session=session,
-            task_type=task_type,
-            environment=_convert.environment(environment),
+            goal=self._cut(goal, TEXT_BYTES), environment=_convert.environment(environment), **about
         )
+        self._begun: Any = None
+        """The start as it was sent."""
         # Stated on every event: a server that has not seen the start could not know it.
-        own = bool(user) and not shared
+        own = bool(self.user) and not shared
         level = number("common.v1.ScopeLevel", "scope", "user" if own else "tenant")
-        self._scope = message("common.v1.Scope")(level=level, id=user if own else "")
+        self._scope = message("common.v1.Scope")(level=level, id=self.user if own else "")
         self._lock = threading.Lock()
         self._steps: Optional[int] = None
         """``None``: the start is not sent yet."""
         self._ended = False
         self._outcome: Any = None
         self._token: "Optional[contextvars.Token[Optional[Task]]]" = None
+        _open[self.trace_id] = self
 
     @property
     def user(self) -> str:
@@ -116,12 +116,12 @@ class Task:
         when it was not taken."""
         step = message("common.v1.Step")(
             action_type=number("common.v1.ActionType", "action_type", "tool_call"),
-            action_name=self._cut(name.strip() or "unnamed", ID_BYTES),
+            action_name=self._cut(as_text(name).strip() or "unnamed", ID_BYTES),
             action_detail=self._cut(as_text(arguments), DETAIL_BYTES),
             observation=self._cut(as_text(output if error is None else error), OBSERVATION_BYTES),
             status=number("common.v1.StepStatus", "status", "ok" if error is None else "error"),
-            reflection=self._cut(reflection, TEXT_BYTES),
-            agent=self._cut(agent, ID_BYTES),
+            reflection=self._cut(as_text(reflection), TEXT_BYTES),
+            agent=self._name(agent),
         )
         return self._step(step, started_at, ended_at)
 
@@ -134,17 +134,24 @@ class Task:
         return self._words("user_input", text, "")
 
     def add_receipt(self, receipt_id: str) -> None:
-        """Names a recall that shapes the task. Counts until the first step."""
+        """Names a recall or a reminder that shapes the task, up to its end. Recalls made in its context and what a watch
+        of it says are named already. The first 64 count."""
+        if not is_receipt(receipt_id):
+            self._recorder.lose(f"{as_text(receipt_id)!r} is no receipt_id of a recall, nor reminder_id of a reminder")
+            return
         with self._lock:
-            if receipt_id and receipt_id not in self.receipts:
+            if receipt_id not in self.receipts and len(self.receipts) < TAGS:
                 self.receipts.append(receipt_id)
 
     def conclude(
         self, status: OutcomeStatus, conclusion: str = "", evidence: Sequence[Evidence] = ()
     ) -> None:
         """States how the task ends; the last word before its end counts."""
-        parts = [Evidence(e.source, e.verdict, self._cut(e.detail, TEXT_BYTES)) for e in evidence[:TAGS]]
-        self._outcome = _convert.outcome(status, self._cut(conclusion, TEXT_BYTES), parts)
+        stated = list(evidence)[:TAGS]
+        if not all(isinstance(e, Evidence) for e in stated):
+            raise InvalidArgument.of("evidence", "is no list of Evidence")
+        parts = [Evidence(e.source, e.verdict, self._cut(as_text(e.detail), TEXT_BYTES)) for e in stated]
+        self._outcome = _convert.outcome(status, self._cut(as_text(conclusion), TEXT_BYTES), parts)
 
     def succeed(self, conclusion: str = "") -> None:
         """States that the goal was reached, by the agent's own word. ``conclusion`` is the answer."""
@@ -162,27 +169,35 @@ class Task:
             if self._steps is None:
                 self._start()
             self._ended = True
+            if _open.get(self.trace_id) is self:
+                del _open[self.trace_id]
             if self._steps is None:
                 return
+            self._restate()
             outcome = self._outcome or _convert.outcome("unknown", "", ())
             completed = dict(outcome=outcome, step_count=self._steps)
             self._recorder.offer(self._event(completed=completed), is_end=True)
 
-    def _words(self, kind: str, text: str, agent: str) -> Optional[int]:
+    def _words(self, kind: str, words: str, agent: str) -> Optional[int]:
         step = message("common.v1.Step")(
             action_type=number("common.v1.ActionType", "action_type", kind),
-            action_detail=self._cut(text, DETAIL_BYTES),
-            agent=self._cut(agent, ID_BYTES),
+            action_detail=self._cut(as_text(words), DETAIL_BYTES),
+            agent=self._name(agent),
         )
         return self._step(step, None, None)
 
     def _step(
         self, step: Any, started_at: Optional[datetime.datetime], ended_at: Optional[datetime.datetime]
     ) -> Optional[int]:
-        now = datetime.datetime.now(datetime.timezone.utc)
-        stamp(step.ended_at, ended_at or now)
-        if started_at is not None:
-            stamp(step.started_at, min(started_at, ended_at or now))
+        try:
+            stamp(step.ended_at, "ended_at", ended_at or datetime.datetime.now(datetime.timezone.utc))
+            if started_at is not None:
+                stamp(step.started_at, "started_at", started_at)
+        except InvalidArgument as error:
+            self._recorder.lose(f"a step of the task {self.trace_id}: {error}")
+            return None
+        if step.started_at.ToNanoseconds() > step.ended_at.ToNanoseconds():
+            step.started_at.CopyFrom(step.ended_at)
         with self._lock:
             if self._steps is None and not self._ended:
                 self._start()
@@ -197,23 +212,40 @@ class Task:
             return self._steps - 1
 
     def _start(self) -> None:
-        self._started.receipts.extend(self.receipts[:TAGS])
-        if self._recorder.offer(self._event(started=self._started)):
+        self._started.receipts.extend(self.receipts)
+        self._begun = self._event(started=self._started)
+        if self._recorder.offer(self._begun):
             self._steps = 0
         else:
             self._ended = True
 
+    def _restate(self) -> None:
+        """What was recalled since the start. Of several starts the one recorded first counts, so this one is a microsecond
+        older."""
+        if len(self.receipts) == len(self._started.receipts):
+            return
+        restated = message("collector.v1.RecordEventsRequest")()
+        restated.CopyFrom(self._begun)
+        restated.event_id = str(uuid.uuid4())
+        restated.recorded_at.FromMicroseconds(restated.recorded_at.ToMicroseconds() - 1)
+        restated.started.receipts[:] = self.receipts
+        self._recorder.offer(restated, is_end=True)
+
     def _event(self, **body: Any) -> Any:
         event = message("collector.v1.RecordEventsRequest")(trace_id=self.trace_id, scope=self._scope, **body)
-        stamp(event.recorded_at, datetime.datetime.now(datetime.timezone.utc))
+        stamp(event.recorded_at, "recorded_at", datetime.datetime.now(datetime.timezone.utc))
         return event
 
-    def _cut(self, text: str, limit: int) -> str:
+    def _name(self, agent: Any) -> str:
+        """A name that the server takes, whatever is given."""
+        return self._cut(CONTROL.sub(" ", as_text(agent)).strip(), ID_BYTES)
+
+    def _cut(self, words: str, limit: int) -> str:
         """Keeps the head and the tail, where what matters stands."""
-        # A lone surrogate is no text that can be sent.
-        data = text.encode("utf-8", "replace")
+        words = text(words)
+        data = words.encode()
         if len(data) <= limit:
-            return data.decode()
+            return words
         self._recorder.cut()
         mark = f"\n[… {len(data)} bytes, cut …]\n" if limit > ID_BYTES else "…"
         half = (limit - len(mark.encode())) // 2
@@ -233,7 +265,7 @@ class Task:
             _current.reset(self._token)
             self._token = None
         if isinstance(error, Exception):
-            self.fail(f"{type(error).__name__}: {error}")
+            self.fail(as_text(error))
         elif error is not None and self._outcome is None:
             # Cancelled, or the process is told to end: that says nothing about the task.
             self.conclude("unknown", type(error).__name__)

@@ -18,18 +18,20 @@ import grpc
 
 from . import _convert
 from ._errors import InvalidArgument, Violation, of_rpc
-from ._schema import message, method, number
-from .task import DETAIL_BYTES, OBSERVATION_BYTES, as_text
+from ._schema import build, message, method
+from .task import credit
 from .types import OutcomeStatus, Reminder, Silence, Verdict
 
 log = logging.getLogger("hindsight_client")
 
 AWAY = 5.0
 """A memory that was away is not asked again for so many seconds, so that it costs the agent nothing."""
+_STAY = object()
+"""In place of an event: one is about to come."""
 
 
 class _Events:
-    """Builds the events of a watch and reads the answers. Subclasses carry them."""
+    """Opens a watch and reads the answers. Subclasses carry them."""
 
     def __init__(self, open_channel: Callable[[], Any], metadata: Any, start: Any, timeout: float) -> None:
         self._open_channel = open_channel
@@ -38,6 +40,9 @@ class _Events:
         self._timeout = timeout
         self._away_until = 0.0
         self._warned = False
+        self._closed = False
+        self.opening: Optional[Reminder] = None
+        """What is remembered of the goal."""
         self.silence: Optional[Silence] = None
         """Why nothing was said last; ``None`` when something was."""
 
@@ -49,31 +54,6 @@ class _Events:
             response_deserializer=message("recall.v1.WatchResponse").FromString,
         )
 
-    @staticmethod
-    def _event(**event: Any) -> Any:
-        return message("recall.v1.WatchRequest")(**event)
-
-    def _before(self, tool: str, arguments: Any, call_id: str, description: str) -> Any:
-        said = dict(tool=tool, arguments=as_text(arguments)[: DETAIL_BYTES // 4], call_id=call_id, description=description)
-        return self._event(before_call=said)
-
-    def _after(self, tool: str, arguments: Any, output: Any, error: Any, call_id: str) -> Any:
-        said = dict(
-            tool=tool,
-            arguments=as_text(arguments)[: DETAIL_BYTES // 4],
-            call_id=call_id,
-            failed=error is not None,
-            output=as_text(output if error is None else error)[: OBSERVATION_BYTES // 4],
-        )
-        return self._event(after_call=said)
-
-    def _feedback(self, reminder_id: str, verdict: Verdict, note: str) -> Any:
-        value = number("common.v1.FeedbackVerdict", "verdict", verdict)
-        return self._event(feedback=dict(reminder_id=reminder_id, verdict=value, note=note))
-
-    def _end(self, outcome: OutcomeStatus) -> Any:
-        return self._event(end=dict(outcome=number("common.v1.OutcomeStatus", "outcome", outcome)))
-
     def _said(self, answer: Any) -> Optional[Reminder]:
         what = answer.WhichOneof("said")
         if what == "rejection":
@@ -81,9 +61,18 @@ class _Events:
             raise InvalidArgument(answer.rejection.message, reason=answer.rejection.reason, violations=fields[:1])
         if what == "reminder":
             self.silence = None
+            credit(answer.reminder.reminder_id, self._start.trace_id)
             return _convert.reminder(answer.reminder)
         self.silence = _convert.silence(answer.silence)
         return None
+
+    def _begin(self) -> Any:
+        return build("recall.v1.WatchRequest", start=self._start)
+
+    def _is_away(self) -> bool:
+        if self._closed:
+            self.silence = Silence("unavailable", "the watch was closed")
+        return self._closed or time.monotonic() < self._away_until
 
     def _away(self, error: BaseException) -> None:
         """A memory that is away is silence."""
@@ -104,10 +93,15 @@ def _is_timeout(error: BaseException) -> bool:
 
 class Watch(_Events):
     """As a context manager: ``opening`` is what is remembered of the goal. Methods return a reminder or ``None``,
-    and then ``silence`` says why. They raise only for an event that is wrong."""
+    and then ``silence`` says why. They raise only for an event that is wrong. Threads may share it."""
 
-    opening: Optional[Reminder] = None
     _stream: "Optional[_Stream]" = None
+    _idle: Optional[float] = None
+    """A stream without an event for so many seconds is ended, and the next event opens another."""
+
+    def __init__(self, open_channel: Callable[[], Any], metadata: Any, start: Any, timeout: float) -> None:
+        super().__init__(open_channel, metadata, start, timeout)
+        self._turn = threading.Lock()
 
     def __enter__(self) -> "Watch":
         self.start()
@@ -130,61 +124,76 @@ class Watch(_Events):
         self, tool: str, arguments: Any = "", *, call_id: str = "", description: str = ""
     ) -> Optional[Reminder]:
         """A tool is about to be called: is that known to fail?"""
-        return self._ask(self._before(tool, arguments, call_id, description))
+        return self._ask(_convert.before_call(tool, arguments, call_id, description))
 
     def after_call(
         self, tool: str, arguments: Any = "", output: Any = None, *, error: Any = None, call_id: str = ""
     ) -> Optional[Reminder]:
         """A call came back, or failed: how was the same failure solved before?"""
-        return self._ask(self._after(tool, arguments, output, error, call_id))
+        return self._ask(_convert.after_call(tool, arguments, output, error, call_id))
 
     def message(self, text: str) -> Optional[Reminder]:
         """The user said something; a question whether something is remembered is answered."""
-        return self._ask(self._event(message=dict(text=text)))
+        return self._ask(_convert.user_message(text))
 
     def feedback(self, reminder_id: str, verdict: Verdict, note: str = "") -> None:
         """What became of a reminder."""
-        self._ask(self._feedback(reminder_id, verdict, note))
+        self._ask(_convert.feedback(reminder_id, verdict, note))
 
-    def close(self, outcome: OutcomeStatus = "unknown") -> None:
-        """The task ended."""
-        stream, self._stream = self._stream, None
+    def close(self, outcome: OutcomeStatus = "unknown", *, wait: bool = True) -> None:
+        """The task ended, and with it the watch. ``wait``: until the server has heard of it, as long as an answer may take."""
+        end = _convert.watch_end(outcome)
+        with self._turn:
+            self._closed = True
+            stream, self._stream = self._stream, None
         if stream is not None:
-            try:
-                stream.ask(self._end(outcome)).result(self._timeout)
-            except Exception as error:  # It ends either way.
-                log.debug("the end of a watch was not heard: %s", error)
-            stream.close()
+            stream.end(end, self._timeout if wait else 0)
 
     def _ask(self, event: Any) -> Optional[Reminder]:
-        if time.monotonic() < self._away_until:
-            return None
+        stream = None
         try:
-            if self._stream is None:
-                self._stream = _Stream(self._call(self._open_channel()), self._metadata)
-                self.opening = self._said(self._stream.ask(self._event(start=self._start)).result(self._timeout))
-            return self.opening if event is None else self._said(self._stream.ask(event).result(self._timeout))
+            with self._turn:
+                if self._is_away():
+                    return None
+                stream = self._open()
+            return self.opening if event is None else self._said(stream.ask(event).result(self._timeout))
         except InvalidArgument:
             raise
         except Exception as error:
-            if self._stream is not None:
-                self._stream.close()
-                self._stream = None
-            self._away(error)
+            with self._turn:
+                # Of several that wait for the same stream the first one lets it go.
+                if stream is not None and stream is self._stream:
+                    stream.close()
+                    self._stream = None
+                self._away(error)
             return None
+
+    def _open(self) -> "_Stream":
+        if self._stream is None or self._stream.is_idle():
+            stream = _Stream(self._call(self._open_channel()), self._metadata, self._idle)
+            try:
+                self.opening = self._said(stream.ask(self._begin()).result(self._timeout))
+            except BaseException:
+                stream.close()
+                raise
+            self._stream = stream
+        return self._stream
 
 
 class _Stream:
     """One stream; a thread of its own hears the answers, so that waiting for them can end."""
 
-    def __init__(self, call: Any, metadata: Any) -> None:
+    def __init__(self, call: Any, metadata: Any, idle: Optional[float]) -> None:
+        self._idle = idle
         self._requests: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._waiting: Dict[int, "concurrent.futures.Future[Any]"] = {}
         self._sequence = 0
+        self._ended = False
         self._error: Optional[BaseException] = None
         self._answers = call(self._events(), metadata=metadata)
-        threading.Thread(target=self._hear, name="hindsight-watch", daemon=True).start()
+        self._ear = threading.Thread(target=self._hear, name="hindsight-watch", daemon=True)
+        self._ear.start()
 
     def ask(self, event: Any) -> "concurrent.futures.Future[Any]":
         answer: "concurrent.futures.Future[Any]" = concurrent.futures.Future()
@@ -197,13 +206,42 @@ class _Stream:
             self._requests.put(event)
         return answer
 
+    def is_idle(self) -> bool:
+        """Whether it has ended since nothing was asked; else it is there for some more time."""
+        with self._lock:
+            if not self._ended:
+                self._requests.put(_STAY)
+            return self._ended
+
+    def end(self, event: Any, wait: float) -> None:
+        """Says the last thing, and ends with the answer to it."""
+        try:
+            self.ask(event)
+        except Exception as error:  # It ends either way.
+            log.debug("the end of a watch was not heard: %s", error)
+        self._requests.put(None)
+        if wait:
+            self._ear.join(wait)
+            self._answers.cancel()
+
     def close(self) -> None:
         self._requests.put(None)
         self._answers.cancel()
 
     def _events(self) -> Iterator[Any]:
-        while (event := self._requests.get()) is not None:
-            yield event
+        while True:
+            try:
+                event = self._requests.get(timeout=self._idle)
+            except queue.Empty:
+                with self._lock:
+                    self._ended = self._requests.empty()
+                    if self._ended:
+                        return
+                continue
+            if event is None:
+                return
+            if event is not _STAY:
+                yield event
 
     def _hear(self) -> None:
         error: BaseException = ConnectionError("the server ended the watch")
@@ -226,7 +264,6 @@ class _Stream:
 class AsyncWatch(_Events):
     """As :class:`Watch`, for asyncio: ``async with``, and every method is awaited."""
 
-    opening: Optional[Reminder] = None
     _stream: Any = None
     _sequence = 0
 
@@ -255,36 +292,38 @@ class AsyncWatch(_Events):
         self, tool: str, arguments: Any = "", *, call_id: str = "", description: str = ""
     ) -> Optional[Reminder]:
         """A tool is about to be called: is that known to fail?"""
-        return await self._ask(self._before(tool, arguments, call_id, description))
+        return await self._ask(_convert.before_call(tool, arguments, call_id, description))
 
     async def after_call(
         self, tool: str, arguments: Any = "", output: Any = None, *, error: Any = None, call_id: str = ""
     ) -> Optional[Reminder]:
         """A call came back, or failed: how was the same failure solved before?"""
-        return await self._ask(self._after(tool, arguments, output, error, call_id))
+        return await self._ask(_convert.after_call(tool, arguments, output, error, call_id))
 
     async def message(self, text: str) -> Optional[Reminder]:
         """The user said something; a question whether something is remembered is answered."""
-        return await self._ask(self._event(message=dict(text=text)))
+        return await self._ask(_convert.user_message(text))
 
     async def feedback(self, reminder_id: str, verdict: Verdict, note: str = "") -> None:
         """What became of a reminder."""
-        await self._ask(self._feedback(reminder_id, verdict, note))
+        await self._ask(_convert.feedback(reminder_id, verdict, note))
 
     async def close(self, outcome: OutcomeStatus = "unknown") -> None:
-        """The task ended."""
+        """The task ended, and with it the watch."""
+        end = _convert.watch_end(outcome)
         async with self._turn:
+            self._closed = True
             stream, self._stream = self._stream, None
             if stream is not None:
                 try:
-                    await asyncio.wait_for(self._exchange(stream, self._end(outcome)), self._timeout)
+                    await asyncio.wait_for(self._finish(stream, end), self._timeout)
                 except Exception as error:  # It ends either way.
                     log.debug("the end of a watch was not heard: %s", error)
                 stream.cancel()
 
     async def _ask(self, event: Any) -> Optional[Reminder]:
         async with self._turn:
-            if time.monotonic() < self._away_until:
+            if self._is_away():
                 return None
             try:
                 return await asyncio.wait_for(self._answer(event), self._timeout)
@@ -299,10 +338,20 @@ class AsyncWatch(_Events):
 
     async def _answer(self, event: Any) -> Optional[Reminder]:
         if self._stream is None:
-            self._stream = self._call(self._open_channel())(metadata=self._metadata)
+            stream = self._call(self._open_channel())(metadata=self._metadata)
             self._sequence = 0
-            self.opening = self._said(await self._exchange(self._stream, self._event(start=self._start)))
+            try:
+                self.opening = self._said(await self._exchange(stream, self._begin()))
+            except BaseException:
+                stream.cancel()
+                raise
+            self._stream = stream
         return self.opening if event is None else self._said(await self._exchange(self._stream, event))
+
+    async def _finish(self, stream: Any, end: Any) -> None:
+        await self._exchange(stream, end)
+        await stream.done_writing()
+        await stream.read()
 
     async def _exchange(self, stream: Any, event: Any) -> Any:
         self._sequence += 1
