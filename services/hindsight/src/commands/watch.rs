@@ -1,6 +1,10 @@
 //! `hindsight watch`: events as JSON lines on standard input, what is remembered about them on standard output.
 
 mod events;
+mod hook;
+mod lines;
+
+use std::time::Duration;
 
 use futures::channel::mpsc;
 use hindsight_client::Client;
@@ -12,18 +16,20 @@ use hindsight_proto::{
     },
 };
 use hindsight_wiring::Failure;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::{io::BufReader, time::timeout};
 
+use self::{events::Told, hook::Hook, lines::LINE_BYTES};
 use crate::{context::Context, ui::Ui};
 
-/// Longest line: the largest event, with every character of it escaped.
-const LINE_BYTES: u64 = 8 * 1024 * 1024;
 /// Events on their way; each is answered before the next is sent.
 const ON_THE_WAY: usize = 1;
+/// For the server to end the stream, once everything is answered.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What is to be done, in words. These options begin the task unless the first line is its `start`.
+    /// What is to be done, in words. These options begin the task unless the first line is its `start`. With hooks it
+    /// is asked about at `SessionStart`.
     #[arg(long)]
     goal: Option<String>,
     /// The person the agent works for; opens this user's memories.
@@ -70,7 +76,7 @@ impl Args {
 }
 
 /// With `--json` one answer per line of input, in order, and before them one to the start that the options make; else
-/// only what is to be placed before the agent.
+/// only what is to be placed before the agent, for a hook in the JSON that the hook is to give.
 pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
     let ui = context.ui;
     context.with_client(|client| async move { watch(client, args.start(), ui).await }).await
@@ -81,29 +87,43 @@ async fn watch(client: Client, start: WatchStart, ui: Ui) -> Result<u8, Failure>
     let mut stream = Stream { answers: None, client, sent: Some(sent) };
     let mut input = BufReader::new(tokio::io::stdin());
     let (mut number, mut begin) = (0, Some(start));
-    while let Some(line) = line(&mut input).await? {
+    while let Some(line) = lines::next(&mut input, LINE_BYTES).await? {
         number += 1;
-        if line.trim().is_empty() {
+        if line.as_ref().is_ok_and(|line| line.trim().is_empty()) {
             continue;
         }
-        let mut event = match events::read(&line) {
-            Ok(event) => event,
+        let mut told = match line.and_then(|line| events::read(&line)) {
+            Ok(told) => told,
             Err(problem) => {
-                show(ui, &broken(number, problem))?;
+                show(ui, None, &broken(number, problem))?;
                 continue;
             }
         };
-        let start = begin.take().filter(|_| !matches!(event.event, Some(Event::Start(_))));
-        if let Some(start) = start {
+        if let Some(start) = begin.take().and_then(|start| opening(start, &mut told)) {
             let first = WatchRequest { sequence: 0, event: Some(Event::Start(start)) };
-            show(ui, &stream.tell(&mut events, first).await?)?;
+            show(ui, told.hook.as_ref(), &stream.tell(&mut events, first).await?)?;
         }
-        if event.sequence == 0 {
-            event.sequence = number;
+        if told.request.sequence == 0 {
+            told.request.sequence = number;
         }
-        show(ui, &stream.tell(&mut events, event).await?)?;
+        show(ui, told.hook.as_ref(), &stream.tell(&mut events, told.request).await?)?;
     }
+    stream.close(events).await;
     Ok(0)
+}
+
+/// What the stream is to begin with before its first event, unless that is the start itself. `start` is what the
+/// options say.
+fn opening(start: WatchStart, told: &mut Told) -> Option<WatchStart> {
+    let starts = matches!(told.request.event, Some(Event::Start(_)));
+    let Some(hook) = &told.hook else { return (!starts).then_some(start) };
+    let start = hook.start(start);
+    if starts {
+        told.request.event = Some(Event::Start(start));
+        return None;
+    }
+    // A hook gives one answer, which is that to its own event.
+    Some(WatchStart { goal: String::new(), ..start })
 }
 
 /// The stream, opened with its first event: the server takes the call as begun when it comes.
@@ -126,21 +146,19 @@ impl Stream {
         let answers = self.answers.as_mut().ok_or_else(ended)?;
         answers.message().await.map_err(hindsight_client::Error::from)?.ok_or_else(ended)
     }
+
+    /// Says that nothing more comes and hears the server out, so that the call ends instead of being cancelled.
+    async fn close(self, events: mpsc::Sender<WatchRequest>) {
+        drop(events);
+        let Some(mut answers) = self.answers else { return };
+        let rest = async { while let Ok(Some(_)) = answers.message().await {} };
+        // Everything is answered: whatever comes now changes nothing.
+        let _ = timeout(FAREWELL, rest).await;
+    }
 }
 
 fn ended() -> Failure {
     Failure::new(hindsight_wiring::code::UNAVAILABLE, "the server ended the stream; begin it again")
-}
-
-/// `None` at the end. A line that is too long is an error: what follows could not be told from it.
-async fn line(input: &mut BufReader<tokio::io::Stdin>) -> Result<Option<String>, Failure> {
-    let mut line = String::new();
-    let read = input.take(LINE_BYTES).read_line(&mut line).await?;
-    if read as u64 == LINE_BYTES && !line.ends_with('\n') {
-        let problem = format!("a line is longer than the {LINE_BYTES} bytes accepted");
-        return Err(Failure::new(hindsight_wiring::code::USAGE, problem));
-    }
-    Ok((read > 0).then_some(line))
 }
 
 fn broken(number: u64, problem: String) -> WatchResponse {
@@ -149,12 +167,17 @@ fn broken(number: u64, problem: String) -> WatchResponse {
     WatchResponse { in_reply_to: number, said: Some(Said::Rejection(rejection)) }
 }
 
-fn show(ui: Ui, answer: &WatchResponse) -> Result<(), Failure> {
+fn show(ui: Ui, hook: Option<&Hook>, answer: &WatchResponse) -> Result<(), Failure> {
     if ui.json {
         return ui.line("hindsight.recall.v1.WatchResponse", answer);
     }
     match &answer.said {
-        Some(Said::Reminder(reminder)) => return ui.print(&reminder.block),
+        Some(Said::Reminder(reminder)) => {
+            return match hook {
+                Some(hook) => ui.row(&hook.answer(&reminder.block)),
+                None => ui.print(&reminder.block),
+            };
+        }
         Some(Said::Rejection(rejection)) => ui.note(&rejection.message),
         Some(Said::Silence(silence)) if silence.reason() == SilenceReason::Unavailable => {
             ui.note(&silence.words);

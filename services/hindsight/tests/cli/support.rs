@@ -32,6 +32,11 @@ impl Home {
         self.path().join("data")
     }
 
+    /// Where servers write what they do.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.path().join("serve.log")
+    }
+
     /// A file beside the data directory.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
@@ -69,7 +74,8 @@ impl Home {
     /// As [`Home::serve`], at an address of its own.
     pub(crate) fn serve_at(&self, listen: &str, args: &[&str]) -> Server {
         let args = [&["serve", "--listen", listen], args].concat();
-        let child = self.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let log = std::fs::File::options().create(true).append(true).open(self.log()).unwrap();
+        let child = self.command(&args).stdout(Stdio::null()).stderr(log).spawn().unwrap();
         let mut server = Server { child, data: self.data() };
         let pid = u64::from(server.child.id());
         until("the server says where it is", || {
