@@ -92,6 +92,7 @@ impl Source {
 }
 
 pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
+    args.watch.check()?;
     let options = args.source.options().map_err(|e| Failure::new(code::USAGE, e))?;
     if args.watch.watch.is_some() {
         return watch::run(args.watch, options, context).await;

@@ -94,6 +94,11 @@ fn mistakes_have_their_own_exit_codes() {
     assert_eq!(checked.code(), 78);
     assert_eq!(checked.json()["mistakes"].as_array().unwrap().len(), 2, "{}", checked.stdout());
     assert_eq!(home.run(&["--config", file.to_str().unwrap(), "stats"]).code(), 78);
+    for flag in [["--idle", "5m"], ["--state", "far.json"]] {
+        let idle = home.run(&["import", file.to_str().unwrap(), flag[0], flag[1]]);
+        assert_eq!(idle.code(), 64, "{}", idle.stderr());
+        assert!(idle.stderr().contains(flag[0]) && idle.stderr().contains("--watch"), "{}", idle.stderr());
+    }
     let empty = home.run(&["recall", " "]);
     assert_eq!(empty.code(), 65);
     assert!(empty.stderr().contains("query"), "{}", empty.stderr());
@@ -110,4 +115,18 @@ fn a_server_that_is_away_is_said_so() {
     drop(listener);
     let ran = home.run(&["--server", &address, "stats"]);
     assert_eq!(ran.code(), 69, "{}", ran.stderr());
+}
+
+#[test]
+fn a_run_that_is_not_judged_says_what_it_lacks_and_what_to_do() {
+    let home = Home::new();
+    let run = r#"{"trace_id": "short", "task_description": "Say hello", "outcome": {"status": "SUCCESS"}, "steps": [
+        {"action_type": "TOOL_CALL", "action_name": "greet", "observation": "hello", "status": "OK"}]}"#;
+    let file = home.file("short.jsonl", &run.replace('\n', ""));
+    let imported = home.run(&["import", file.to_str().unwrap()]).stdout();
+    for part in ["1 skipped by the gate", "[gate]", "min_tool_calls", "failures --replay"] {
+        assert!(imported.contains(part), "{part}: {imported}");
+    }
+    let looked = home.run(&["doctor", "short"]).stdout();
+    assert!(looked.contains("it made 1 tool call in 0 s, and the task did not fail"), "{looked}");
 }

@@ -9,6 +9,12 @@ use serde::Serialize;
 use super::{Progress, files::Read, verdict::Verdicts};
 use crate::ui::Style;
 
+/// What to do about runs that the gate left out.
+const SKIPPED: &str = "\
+skipped    short runs of tasks that did not fail teach nothing: `hindsight doctor TRACE` says what one lacked,
+           `min_tool_calls` and `min_duration` of [gate] how much is asked for; lower them, then `hindsight failures --replay TRACE`
+";
+
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
     pub files: Vec<FileReport>,
@@ -181,6 +187,9 @@ impl Report {
                     v.failed.len(),
                     v.waiting
                 );
+                if v.skipped > 0 {
+                    text.push_str(SKIPPED);
+                }
             }
             None => text.push_str("judged     later, not waited for\n"),
         }

@@ -34,18 +34,34 @@ use crate::context::Context;
 
 /// Time between two looks at the folder.
 const LOOK: Duration = Duration::from_millis(500);
+/// Without anything new after which a run has ended.
+const IDLE: Duration = Duration::from_secs(30 * 60);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Watching {
     /// Follow the files of this folder as they grow, until Ctrl-C, instead of reading files once.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "no_wait"])]
     pub watch: Option<PathBuf>,
-    /// With --watch: a run ends when nothing is added to its file for this long.
-    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = duration)]
-    idle: Duration,
+    /// With --watch: a run ends when nothing is added to its file for this long. [default: 30m]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    idle: Option<Duration>,
     /// With --watch: where to keep how far each file is. [default: in the user's folder for state]
-    #[arg(long, value_name = "FILE", requires = "watch")]
+    #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
+}
+
+impl Watching {
+    /// Refuses what would do nothing. The parser does not: files, which stand in the way of --watch, excuse its absence.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let alone = self.watch.is_none();
+        for (flag, given) in [("--idle", self.idle.is_some()), ("--state", self.state.is_some())] {
+            if alone && given {
+                let problem = format!("{flag} is for files that grow: name their folder with --watch DIR");
+                return Err(Failure::new(code::USAGE, problem));
+            }
+        }
+        Ok(())
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -72,7 +88,7 @@ pub(super) async fn run(args: Watching, options: Options, context: &Context) -> 
             let watcher = Watcher {
                 folder,
                 options,
-                idle: args.idle,
+                idle: args.idle.unwrap_or(IDLE),
                 state,
                 follows: HashMap::new(),
                 asleep: HashMap::new(),
