@@ -267,10 +267,13 @@ impl Language {
     /// Why a call is warned of.
     pub(crate) fn about_to_repeat(self, times: u32, alike: f32) -> String {
         match self {
-            Self::English => format!(
-                "the call you are about to make is like the one that failed ({alike:.2}); seen {times} times in the \
-                 last 30 days"
-            ),
+            Self::English => {
+                let seen = if times == 1 { "once".to_owned() } else { format!("{times} times") };
+                format!(
+                    "the call you are about to make is like the one that failed ({alike:.2}); seen {seen} in the \
+                     last 30 days"
+                )
+            }
             Self::Chinese => {
                 format!("即将进行的调用与失败过的调用相似（{alike:.2}）；最近 30 天出现 {times} 次")
             }

@@ -44,6 +44,15 @@ fn a_call_that_is_known_to_fail_is_warned_of_once() {
 }
 
 #[test]
+fn what_was_seen_once_is_said_to_be() {
+    let policy = Policy { min_times: 1, ..Policy::default() };
+    let mut stream = Stream::new(policy, &[Memory::FailurePattern(npm(1))]);
+    stream.start("");
+    let answer = stream.call("bash", NPM, 1);
+    assert!(reminded(&answer).contains("seen once in the last 30 days"), "{answer:?}");
+}
+
+#[test]
 fn a_rare_failure_is_not_warned_of_but_told_when_it_is_met() {
     let mut stream = started(&[Memory::FailurePattern(npm(2))]);
     assert_eq!(stream.call("bash", NPM, 1), Answer::Silence(Hush::BelowThreshold));
