@@ -1,10 +1,11 @@
 // Against the server at HINDSIGHT_SERVER, which warns of what one run has seen (`[watch] min_times = 1`).
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { connect } from './hindsight.mjs';
+import { connect, record, watch } from './hindsight.mjs';
 import { example } from './example.mjs';
 
 const server = process.env.HINDSIGHT_SERVER;
@@ -23,6 +24,25 @@ test('a run is recorded, judged, recalled, and its failing call is warned of', a
   assert.equal(warning.said, 'reminder', JSON.stringify(warning.silence));
   assert.equal(warning.reminder.trigger, 'REMINDER_TRIGGER_BEFORE_CALL');
   assert.match(warning.reminder.block, /not found/);
+});
+
+test('a long run of small events is one stream, beside a watch', async () => {
+  const { collector, recall, memory } = connect(server);
+  const watching = watch(recall, { goal: '' });
+  await watching.opening;
+  const steps = Array.from({ length: 4_998 }, (_, step_index) => ({
+    step: { step_index, action_type: 'ACTION_TYPE_TOOL_CALL', action_name: 'f', observation: 'r' },
+  }));
+  const traceId = `long-${randomUUID()}`;
+  const events = [{ started: { goal: 'count' } }, ...steps, { completed: { step_count: steps.length } }];
+  const recorded = record(collector, traceId, events);
+  for (let i = 0; i < 20; i++) {
+    const answer = await watching.ask({ before_call: { tool: 'f', arguments: `${i}` } });
+    assert.equal(answer.said, 'silence');
+  }
+  assert.deepEqual(await recorded, []);
+  watching.close();
+  [collector, recall, memory].forEach((service) => service.close());
 });
 
 test('an error names the field', async () => {

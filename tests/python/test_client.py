@@ -1,6 +1,7 @@
 """What a client in Python does with a running server at HINDSIGHT_ADDRESS."""
 
 import os
+import queue
 import unittest
 import uuid
 
@@ -15,7 +16,7 @@ from hindsight.collector.v1 import collector_pb2, collector_service_pb2_grpc
 from hindsight.common.v1 import evaluation_pb2, memory_pb2, outcome_pb2, receipt_pb2, trajectory_pb2
 from hindsight.event.v1 import event_pb2
 from hindsight.memory.v1 import memory_pb2 as store_pb2, memory_service_pb2_grpc
-from hindsight.recall.v1 import recall_pb2, recall_service_pb2_grpc
+from hindsight.recall.v1 import recall_pb2, recall_service_pb2_grpc, watch_pb2
 
 LIMIT = 60
 SERVICES = [
@@ -244,6 +245,31 @@ class Client(unittest.TestCase):
         refused = [rejection for answer in answers for rejection in answer.rejections]
         self.assertEqual([rejection.sequence for rejection in refused], [8])
         self.assertTrue(any("action_type" in field for field in refused[0].fields), refused)
+
+    def test_a_long_run_of_small_events_is_one_stream_beside_a_watch(self):
+        trace = f"long-{uuid.uuid4()}"
+        watched, heard = queue.Queue(), 0
+        watched.put(watch_pb2.WatchRequest(sequence=1, start=watch_pb2.WatchStart()))
+        answers = self.recall.Watch(iter(watched.get, None), timeout=LIMIT)
+        self.assertEqual(next(answers).in_reply_to, 1)
+        bodies = [dict(started=event_pb2.TaskStarted(goal="count"))]
+        bodies += [dict(step=trajectory_pb2.Step(step_index=i, **call("f", "", "r"))) for i in range(4_998)]
+        bodies += [dict(completed=event_pb2.TaskCompleted(step_count=4_998))]
+        events = (
+            collector_pb2.RecordEventsRequest(sequence=i, trace_id=trace, **body)
+            for i, body in enumerate(bodies, start=1)
+        )
+        acknowledged, rejections = 0, []
+        for answer in self.collector.RecordEvents(events, timeout=LIMIT):
+            acknowledged = answer.acknowledged_sequence
+            rejections += answer.rejections
+            heard += 1
+            watched.put(watch_pb2.WatchRequest(sequence=heard + 1, before_call=watch_pb2.BeforeCall(tool="f")))
+            self.assertEqual(next(answers).in_reply_to, heard + 1)
+        self.assertEqual((acknowledged, rejections), (5_000, []))
+        self.assertGreater(heard, 0)
+        watched.put(None)
+        self.assertEqual(list(answers), [], "the watch ends in order")
 
     def test_a_mistake_is_explained_field_by_field(self):
         run = disk_alarm()

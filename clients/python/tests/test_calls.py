@@ -65,6 +65,7 @@ class Moody:
                 context.set_trailing_metadata((("grpc-status-details-bin", status(code, "TOO_MUCH", *details)),))
                 context.abort(code, "too much")
         if request.query == "taken":
+            context.set_trailing_metadata((("grpc-status-details-bin", b"\xff no status"),))
             context.abort(grpc.StatusCode.ALREADY_EXISTS, "the name of another run")
         key = dict(context.invocation_metadata()).get("authorization", "")
         if request.query == "closed" and key != "Bearer hs-key":
@@ -140,8 +141,9 @@ class Calls(unittest.TestCase):
             self.assertEqual(client.recall("closed").block, "closed")
         with Client(server, timeout=2) as stranger, self.assertRaises(Unavailable):
             stranger.recall("closed")
-        with self.assertRaisesRegex(InvalidArgument, "ca_file"):
-            Client(f"http://127.0.0.1:{moody.port}", ca_file=certificate)
+        for url, file in ((f"http://127.0.0.1:{moody.port}", certificate), (server, folder / "none.pem")):
+            with self.assertRaisesRegex(InvalidArgument, "ca_file"):
+                Client(url, ca_file=file)
 
     def test_any_call_of_the_schema_can_be_made(self) -> None:
         client = self.client(self.moody(failures=0))

@@ -205,7 +205,7 @@ class Recording(unittest.TestCase):
                 task.conclude("splendid")  # type: ignore[arg-type]
             with self.assertRaisesRegex(InvalidArgument, "evidence: "):
                 task.conclude("success", "", ["it works"])  # type: ignore[list-item]
-        for server in ("localhost:7411", "ftp://x"):
+        for server in ("localhost:7411", "ftp://x", "http://x:y", "http://[::1"):
             with self.assertRaisesRegex(InvalidArgument, "server: .*http://HOST:PORT"):
                 Client(server)
         with self.assertRaisesRegex(InvalidArgument, "api_key"):

@@ -41,7 +41,11 @@ class Connection:
     def of(cls, server: Optional[str], api_key: Optional[str], ca_file: "Optional[str | os.PathLike[str]]") -> "Connection":
         server = server or os.environ.get("HINDSIGHT_SERVER") or DEFAULT_SERVER
         api_key = api_key or os.environ.get("HINDSIGHT_API_KEY")
-        parts = urlsplit(server)
+        try:
+            parts = urlsplit(server)
+            port = "" if parts.port is not None else ":443" if parts.scheme == "https" else ":80"
+        except ValueError:
+            parts, port = urlsplit(""), ""
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise InvalidArgument.of("server", f"is {server!r}; give http://HOST:PORT or https://HOST:PORT")
         if api_key and not (api_key.isascii() and api_key.isprintable()):
@@ -50,12 +54,14 @@ class Connection:
         if parts.scheme == "https":
             roots = None
             if ca_file is not None:
-                with open(ca_file, "rb") as file:
-                    roots = file.read()
+                try:
+                    with open(ca_file, "rb") as file:
+                        roots = file.read()
+                except OSError as error:
+                    raise InvalidArgument.of("ca_file", f"cannot be read: {error}") from None
             credentials = grpc.ssl_channel_credentials(root_certificates=roots)
         elif ca_file is not None:
             raise InvalidArgument.of("ca_file", "is for https:// servers; the server given is not one")
-        port = "" if parts.port is not None else ":443" if credentials else ":80"
         metadata = (("authorization", f"Bearer {api_key}"),) if api_key else ()
         return cls(parts.netloc + port, metadata, credentials)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, Dict, NamedTuple, Optional, Sequence
 
 import grpc
+from google.protobuf.message import DecodeError
 
 
 class Violation(NamedTuple):
@@ -126,22 +127,29 @@ _KINDS = {
 
 def of_rpc(error: Any) -> HindsightError:
     """The exception for what grpc raised."""
-    from ._schema import message
-
     kind = _KINDS.get(error.code(), HindsightError)
     text = error.details() or error.code().name
-    reason, metadata, violations, retry_after = "", {}, [], None
+    try:
+        return kind(text, **_details(error))
+    except DecodeError:  # Of somebody between here and the server.
+        return kind(text)
+
+
+def _details(error: Any) -> "Dict[str, Any]":
+    from ._schema import message
+
+    told: Dict[str, Any] = {}
     trailing = {key: value for key, value in (error.trailing_metadata() or ())}
     status = message("hindsight_client.Status").FromString(trailing.get("grpc-status-details-bin", b""))
     for detail in status.details:
         name = detail.type_url.rpartition("/")[2]
         if name == "google.rpc.ErrorInfo":
             info = message("hindsight_client.ErrorInfo").FromString(detail.value)
-            reason, metadata = info.reason, dict(info.metadata)
+            told.update(reason=info.reason, metadata=dict(info.metadata))
         elif name == "google.rpc.BadRequest":
             bad = message("hindsight_client.BadRequest").FromString(detail.value)
-            violations = [Violation(v.field, v.description) for v in bad.field_violations]
+            told.update(violations=tuple(Violation(v.field, v.description) for v in bad.field_violations))
         elif name == "google.rpc.RetryInfo":
             delay = message("hindsight_client.RetryInfo").FromString(detail.value).retry_delay
-            retry_after = delay.seconds + delay.nanos / 1e9
-    return kind(text, reason=reason, violations=tuple(violations), retry_after=retry_after, metadata=metadata)
+            told.update(retry_after=delay.seconds + delay.nanos / 1e9)
+    return told
