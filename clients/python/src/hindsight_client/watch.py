@@ -57,8 +57,9 @@ class _Events:
     def _said(self, answer: Any) -> Optional[Reminder]:
         what = answer.WhichOneof("said")
         if what == "rejection":
-            fields = tuple(Violation(field, answer.rejection.message) for field in answer.rejection.fields)
-            raise InvalidArgument(answer.rejection.message, reason=answer.rejection.reason, violations=fields[:1])
+            refused = answer.rejection
+            wrong = tuple(Violation(at, refused.message.removeprefix(f"{at}: ")) for at in refused.fields[:1])
+            raise InvalidArgument(refused.message, reason=refused.reason, violations=wrong)
         if what == "reminder":
             self.silence = None
             credit(answer.reminder.reminder_id, self._start.trace_id)
