@@ -1,6 +1,7 @@
 //! The memory as an MCP server: tools that recall, retain and report, and what was learned as resources.
 
 mod access;
+mod arguments;
 mod failure;
 mod http;
 mod json;
@@ -28,7 +29,7 @@ use rmcp::{
 use crate::Memory;
 
 pub use access::Access;
-pub use http::{HttpServer, OpenError};
+pub use http::{HttpServer, OpenError, OriginError, origin};
 
 /// What a model reads first.
 const INSTRUCTIONS: &str = "\

@@ -26,9 +26,8 @@ fn words(error: &Error) -> String {
         Code::Unavailable | Code::DeadlineExceeded => {
             "The memory does not answer now; go on without it, or try again later."
         }
-        Code::Unauthenticated | Code::PermissionDenied => {
-            "The API key that this server was given does not allow this; go on without it."
-        }
+        Code::Unauthenticated => "This MCP server has no key that opens the memory; go on without it.",
+        Code::PermissionDenied => "The API key in use does not allow this; go on without it.",
         _ => return error.to_string(),
     };
     format!("{error}. {remedy}")

@@ -40,6 +40,21 @@ pub enum OpenError {
     Io(#[from] io::Error),
 }
 
+/// What web pages are let in from is no origin.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is no origin: write it like https://app.example.com:443, without a path")]
+pub struct OriginError(String);
+
+/// An origin as browsers send it; `*` may stand for its port.
+pub fn origin(text: &str) -> Result<String, OriginError> {
+    let invalid = || OriginError(text.to_owned());
+    let uri: http::Uri = text.strip_suffix(":*").unwrap_or(text).parse().map_err(|_| invalid())?;
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return Err(invalid()) };
+    let written = text.get(scheme.len() + "://".len()..).unwrap_or_default();
+    let only = written.strip_suffix(":*").unwrap_or(written) == authority.as_str();
+    if only && !authority.as_str().contains('@') { Ok(text.to_owned()) } else { Err(invalid()) }
+}
+
 /// Ready to serve.
 #[derive(Debug)]
 pub struct HttpServer {

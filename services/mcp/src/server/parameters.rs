@@ -1,4 +1,4 @@
-//! What tools are given. The comments are read by models.
+//! What tools are given. The comments are read by models. What may be left out may be null: models write that.
 
 use hindsight_proto::common::v1 as pb;
 use rmcp::schemars::{self, JsonSchema};
@@ -11,8 +11,7 @@ pub(crate) struct RecallExperience {
     pub task: String,
     /// Tags of the place the task is done in, such as "docker", "k8s", "bare-metal". Experience from elsewhere
     /// counts less and is marked.
-    #[serde(default)]
-    pub environment: Vec<String>,
+    pub environment: Option<Vec<String>>,
     /// Kind of task, such as "incident" or "refund", when runs are recorded under one. Opens what is limited to it.
     pub task_type: Option<String>,
     /// The person the task is done for. Opens their own runs.
@@ -30,8 +29,7 @@ pub(crate) struct RecallUserMemory {
     /// What to find out, in words. Times such as "last week" are understood.
     pub question: String,
     /// What was said just before, oldest first, so that words like "it" and "there" are understood.
-    #[serde(default)]
-    pub recent: Vec<String>,
+    pub recent: Option<Vec<String>>,
     /// Time zone of the user by its IANA name, such as "Asia/Shanghai", so that "yesterday" is the right day. UTC by
     /// default.
     pub time_zone: Option<String>,
@@ -60,8 +58,7 @@ pub(crate) struct Retain {
     /// When it ends to be true, in RFC 3339. Never by default.
     pub expires_at: Option<String>,
     /// Keep it even if it seems to be only a greeting, thanks or a filler.
-    #[serde(default)]
-    pub force: bool,
+    pub force: Option<bool>,
 }
 
 /// What sort of thing a user said.
@@ -103,17 +100,13 @@ pub(crate) struct ReportOutcome {
     /// The user the recall was made for, when it was made for one.
     pub user: Option<String>,
     /// Ids of memories that were followed and helped.
-    #[serde(default)]
-    pub helpful: Vec<String>,
+    pub helpful: Option<Vec<String>>,
     /// Ids of memories that were followed and misled.
-    #[serde(default)]
-    pub harmful: Vec<String>,
+    pub harmful: Option<Vec<String>>,
     /// Ids of memories that were followed; whether they helped is not known.
-    #[serde(default)]
-    pub used: Vec<String>,
+    pub used: Option<Vec<String>>,
     /// Ids of memories that did not matter.
-    #[serde(default)]
-    pub ignored: Vec<String>,
+    pub ignored: Option<Vec<String>>,
     /// How the task ended.
     pub outcome: Option<Ending>,
     /// Name of the recorded run, when it is known: what is said of the memories becomes evidence.

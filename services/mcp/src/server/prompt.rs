@@ -2,13 +2,14 @@
 
 use rmcp::{
     ErrorData,
-    handler::server::wrapper::Parameters,
     model::{Extensions, GetPromptResult, PromptMessage, Role},
     prompt, prompt_router,
 };
 
 use super::{
-    MemoryServer, failure,
+    MemoryServer,
+    arguments::Parameters,
+    failure,
     parameters::{BeginTask, RecallExperience},
     tools::{experience_request, recalled},
 };

@@ -133,6 +133,29 @@ async fn this_machine_needs_no_key_and_pages_from_elsewhere_are_refused() {
 }
 
 #[test]
+fn what_is_no_origin_is_refused() {
+    for good in
+        ["https://app.example.com", "https://app.example.com:443", "http://localhost:*", "http://[::1]:3000"]
+    {
+        assert_eq!(super::origin(good).unwrap(), good);
+    }
+    for wrong in [
+        "",
+        "foo",
+        "null",
+        "*",
+        "app.example.com:443",
+        "https://a.b/",
+        "https://a.b/c",
+        "https://u@a.b",
+        "https://",
+    ] {
+        let said = super::origin(wrong).unwrap_err().to_string();
+        assert!(said.contains("https://app.example.com:443"), "{said}");
+    }
+}
+
+#[test]
 fn a_model_is_told_what_each_tool_and_parameter_is() {
     let tools = MemoryServer::tool_router().list_all();
     let mut names: Vec<_> = tools.iter().map(|t| t.name.as_ref()).collect();

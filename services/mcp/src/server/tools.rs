@@ -12,14 +12,15 @@ use hindsight_proto::{
 use hindsight_types::Timestamp;
 use rmcp::{
     ErrorData,
-    handler::server::wrapper::Parameters,
     model::{CallToolResult, ContentBlock, Extensions},
     tool, tool_router,
 };
 use tonic::Code;
 
 use super::{
-    MemoryServer, failure, json,
+    MemoryServer,
+    arguments::Parameters,
+    failure, json,
     parameters::{Ending, Explain, RecallExperience, RecallUserMemory, ReportOutcome, Retain},
 };
 
@@ -56,7 +57,7 @@ impl MemoryServer {
             user: p.user,
             kinds: vec![MemoryKind::Fact.into()],
             limit: p.limit.unwrap_or_default(),
-            recent: p.recent,
+            recent: p.recent.unwrap_or_default(),
             time_zone: p.time_zone.unwrap_or_default(),
             ..RecallRequest::default()
         };
@@ -84,7 +85,7 @@ impl MemoryServer {
             session: p.session.unwrap_or_default(),
             r#type: p.kind.map_or(0, |k| k.to_proto().into()),
             consistency: Consistency::Indexed.into(),
-            force: p.force,
+            force: p.force.unwrap_or_default(),
             ..RetainRequest::default()
         };
         let kept = match self.access.note(self.access.of(&extensions).await?.retain(request).await) {
@@ -119,7 +120,9 @@ impl MemoryServer {
             (p.ignored, FeedbackVerdict::Ignored),
         ];
         let items = verdicts.into_iter().flat_map(|(ids, verdict)| {
-            ids.into_iter().map(move |memory_id| ReportedItem { memory_id, verdict: verdict.into() })
+            ids.unwrap_or_default()
+                .into_iter()
+                .map(move |memory_id| ReportedItem { memory_id, verdict: verdict.into() })
         });
         let request = ReportOutcomeRequest {
             receipt_id: p.receipt_id,
@@ -176,7 +179,7 @@ pub(super) fn experience_request(p: RecallExperience) -> RecallRequest {
         query: p.task,
         user: p.user.unwrap_or_default(),
         task_type: p.task_type.unwrap_or_default(),
-        environment: Some(Environment { tags: p.environment, ..Environment::default() }),
+        environment: Some(Environment { tags: p.environment.unwrap_or_default(), ..Environment::default() }),
         limit: p.limit.unwrap_or_default(),
         ..RecallRequest::default()
     }
