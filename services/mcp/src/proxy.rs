@@ -3,11 +3,13 @@
 //!
 //! Nothing here waits for Hindsight but a check of a call, for a few milliseconds at most.
 
+mod calls;
 mod frame;
 mod gate;
 mod http;
 mod message;
 mod observe;
+mod owed;
 mod record;
 mod splice;
 mod sse;
@@ -102,8 +104,10 @@ pub(crate) struct Proxy {
     memory: Memory,
     recorder: Recorder,
     counts: Arc<Counts>,
+    /// Reads what passed.
+    observing: JoinSet<()>,
     /// Ends when everything is durable.
-    work: JoinSet<()>,
+    delivering: JoinSet<()>,
 }
 
 /// What a connection needs: where notes go, and the gate when calls are checked.
@@ -116,9 +120,9 @@ pub(crate) struct Connection {
 impl Proxy {
     pub(crate) fn new(settings: Settings, memory: Memory) -> Self {
         let (recorder, delivery) = Recorder::new(memory.clone());
-        let mut work = JoinSet::new();
-        work.spawn(delivery);
-        Self { settings, memory, recorder, counts: Arc::default(), work }
+        let mut delivering = JoinSet::new();
+        delivering.spawn(delivery);
+        Self { settings, memory, recorder, counts: Arc::default(), observing: JoinSet::new(), delivering }
     }
 
     /// Ends when it is closed by a note, or nobody holds it any more. `server` names what is served until it says so itself.
@@ -132,8 +136,8 @@ impl Proxy {
             Arc::new(SystemClock),
         );
         // Those that have ended are let go of.
-        while self.work.try_join_next().is_some() {}
-        self.work.spawn(observer.run(self.settings.idle));
+        while self.observing.try_join_next().is_some() {}
+        self.observing.spawn(observer.run(self.settings.idle));
         let confirm = match self.settings.mode {
             Mode::Observe => return Connection { notes, gate: None },
             Mode::Annotate => false,
@@ -148,18 +152,24 @@ impl Proxy {
 
     /// Waits for the last records to be durable, and says what was not recorded.
     pub(crate) async fn finish(self, within: Duration) {
-        let Self { recorder, counts, mut work, .. } = self;
+        let Self { recorder, counts, mut observing, mut delivering, .. } = self;
         let state = recorder.state();
         drop(recorder);
-        // One that is away is not waited for.
-        let within = if state.is_away() { Duration::ZERO } else { within };
-        let done =
-            tokio::time::timeout(within, async { while work.join_next().await.is_some() {} }).await.is_ok();
+        let recorded = async {
+            while observing.join_next().await.is_some() {}
+            tokio::select! {
+                biased;
+                _ = delivering.join_next() => {}
+                // One that is away is not waited for.
+                () = state.away() => {}
+            }
+        };
+        let _ = tokio::time::timeout(within, recorded).await;
         let of = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);
         let (lost, long, unanswered) =
             (of(&counts.lost) + state.lost(), of(&counts.long), of(&counts.unanswered));
         let (messages, steps, unsent) = (of(&counts.messages), of(&counts.steps), state.unsent());
-        if lost + long + unanswered > 0 || (!done && unsent > 0) {
+        if lost + long + unanswered + unsent > 0 {
             tracing::warn!(messages, steps, lost, long, unanswered, unsent, "not everything was recorded");
         } else {
             tracing::info!(messages, steps, late = of(&counts.late), "everything was recorded");

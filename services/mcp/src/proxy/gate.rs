@@ -1,7 +1,7 @@
 //! Where warnings enter: before a call goes to the server, and when its result comes back.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -15,15 +15,18 @@ use serde_json::Value;
 
 use super::{
     About,
-    message::{self, Id, Message, Side},
+    calls::{CALLS, Calls, Way},
+    message::{self, Call, Id, Message, Side},
     observe::{Notes, Seen},
+    owed::{Owed, Subject},
     splice,
     task::cut,
     watch::{Reply, Watcher},
 };
 
-/// Calls that are remembered: those under way, and those that were warned of.
-const CALLS: usize = 1024;
+#[cfg(test)]
+mod tests;
+
 /// What an agent is told that gets a warning instead of a result.
 const NOT_MADE: &str = "This call was not made. If it is right all the same, make it again with the same arguments; it then goes through.";
 
@@ -42,8 +45,8 @@ pub(crate) struct Gate {
 struct State {
     /// The task that the stream is about.
     trace: String,
-    start: Reply,
-    open: HashMap<Id, Open>,
+    open: Calls<Open>,
+    owed: Owed,
     warned: HashSet<String>,
 }
 
@@ -51,6 +54,7 @@ struct State {
 struct Open {
     tool: String,
     arguments: String,
+    same: String,
     before: Reply,
 }
 
@@ -58,11 +62,11 @@ struct Open {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,
-    /// The client gets this, and the server nothing.
+    /// It is answered with this line and goes no further.
     Answer(Vec<u8>),
 }
 
-/// What tells whether a call failed, and nothing else.
+/// What is looked at first in a message of the server.
 #[derive(Deserialize)]
 struct Glance {
     #[serde(default)]
@@ -86,79 +90,97 @@ impl Gate {
     }
 
     /// A message of the client, whole. Takes no longer than the watcher's patience.
-    pub(crate) async fn request(&self, bytes: &[u8]) -> Verdict {
+    pub(crate) async fn request(&self, way: Way, bytes: &[u8]) -> Verdict {
         let Some(call) = message::read_call(bytes) else { return Verdict::Pass };
-        let same = message::same_call(&call.tool, &call.arguments);
-        let arguments = if call.arguments.is_null() { String::new() } else { call.arguments.to_string() };
-        let arguments = cut(arguments, limits::DETAIL_BYTES);
-        let tool = cut(call.tool, limits::ID_BYTES);
-        let mut before = {
-            let mut state = self.state();
-            self.begin(&mut state);
-            let before = BeforeCall {
-                call_id: cut(call.id.as_json().to_owned(), limits::ID_BYTES),
-                tool: tool.clone(),
-                arguments: arguments.clone(),
-                description: String::new(),
-            };
-            if state.warned.contains(&same) {
-                Reply::default()
-            } else {
-                self.watcher.ask(Event::BeforeCall(before))
-            }
-        };
+        let (mut open, is_news) = self.opened(&call);
         if self.confirm
-            && let Some(reminder) = self.watcher.wait(&mut before).await
+            && is_news
+            && let Some(reminder) = self.known(&mut open).await
         {
             let mut state = self.state();
             if state.warned.len() >= CALLS {
                 state.warned.clear();
             }
-            state.warned.insert(same);
-            self.notes.note(Seen::Withheld(call.id.clone()));
+            state.warned.insert(open.same);
+            self.notes.note(Seen::Withheld(way, call.id));
             self.notes.note(Seen::Reminded(reminder.reminder_id.clone()));
-            return Verdict::Answer(instead(&call.id, call.versioned, &reminder));
+            let id = splice::member_of(bytes, "id").unwrap_or(b"null");
+            return Verdict::Answer(instead(id, call.versioned, &reminder));
         }
-        let mut state = self.state();
-        if state.open.len() >= CALLS {
-            state.open.clear();
-        }
-        state.open.insert(call.id, Open { tool, arguments, before });
+        self.state().open.put(way, call.id, open);
         Verdict::Pass
     }
 
+    /// Asks about a call; and whether it was not held back before.
+    fn opened(&self, call: &Call) -> (Open, bool) {
+        let mut state = self.state();
+        self.begin(&mut state);
+        let same = message::same_call(&call.tool, &call.arguments);
+        let arguments = if call.arguments.is_null() { String::new() } else { call.arguments.to_string() };
+        let arguments = cut(arguments, limits::DETAIL_BYTES);
+        let tool = cut(call.tool.clone(), limits::ID_BYTES);
+        let is_news = !state.warned.contains(&same);
+        let before = if is_news {
+            self.watcher.ask(Event::BeforeCall(BeforeCall {
+                call_id: cut(call.id.as_json().to_owned(), limits::ID_BYTES),
+                tool: tool.clone(),
+                arguments: arguments.clone(),
+                description: String::new(),
+            }))
+        } else {
+            Reply::default()
+        };
+        (Open { tool, arguments, same, before }, is_news)
+    }
+
+    /// The warning of a call: the one that is asked for, or one that was late when the call was made before.
+    async fn known(&self, open: &mut Open) -> Option<Reminder> {
+        let said = self.watcher.wait(&mut open.before).await;
+        said.or_else(|| self.state().owed.of_call(&open.same))
+    }
+
     /// A message of the server, whole; `Some`: what goes to the client in its place.
-    pub(crate) async fn answer(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) async fn answer(&self, way: Way, bytes: &[u8]) -> Option<Vec<u8>> {
         if self.state().open.is_empty() {
             return None;
         }
         let glance: Glance = serde_json::from_slice(bytes).ok()?;
         let id = Id::of(&glance.id).filter(|_| glance.method.is_none())?;
-        let (mut open, mut start) = {
-            let mut state = self.state();
-            let open = state.open.remove(&id)?;
-            (open, std::mem::take(&mut state.start))
-        };
+        let mut open = self.state().open.take(way, &id)?;
         let failed = glance.error.is_some() || glance.result.as_ref().is_some_and(|r| r.is_error);
         let mut after = self.after(&id, &open, failed, bytes);
-        let before = self.watcher.wait(&mut open.before).await;
-        // Asked first, it was answered first; one that was not may be by the next call.
-        let mut said: Vec<Reminder> = start.now().into_iter().chain(before).collect();
-        if start.is_open() {
-            self.state().start = start;
+        // An error of the protocol, among others, has no place for words: they come with the next result.
+        let place = splice::place(bytes);
+        let mut said = Vec::new();
+        if place.is_some() {
+            said.extend(self.watcher.wait(&mut open.before).await);
+            if failed {
+                said.extend(self.watcher.wait(&mut after).await);
+            }
         }
-        if failed && glance.error.is_none() {
-            said.extend(self.watcher.wait(&mut after).await);
-        }
-        if said.is_empty() {
+        let mut words = self.late(open, after, failed, place.is_some());
+        words.extend(said);
+        if words.is_empty() {
             return None;
         }
-        let items: Vec<_> = said.iter().map(|r| item(r, &r.block)).collect();
-        let spliced = splice::append(bytes, &items.join(","))?;
-        for reminder in said {
+        let items: Vec<_> = words.iter().map(|r| item(r, &r.block)).collect();
+        let spliced = splice::insert(bytes, place?, &items.join(","));
+        for reminder in words {
             self.notes.note(Seen::Reminded(reminder.reminder_id));
         }
         Some(spliced)
+    }
+
+    /// Keeps what was not said of a call that is over; and what was kept before, if it can be said now.
+    fn late(&self, open: Open, after: Reply, failed: bool, room: bool) -> Vec<Reminder> {
+        let mut state = self.state();
+        let owed = &mut state.owed;
+        let said = if room { owed.with_result(&open.tool) } else { Vec::new() };
+        if failed {
+            owed.owe(Subject::Tool(open.tool.clone()), after);
+        }
+        owed.owe(Subject::Call { tool: open.tool, same: open.same }, open.before);
+        said
     }
 
     fn after(&self, id: &Id, open: &Open, failed: bool, bytes: &[u8]) -> Reply {
@@ -183,7 +205,7 @@ impl Gate {
             return;
         }
         let tags = self.about.environment.clone();
-        state.start = self.watcher.begin(WatchStart {
+        let start = self.watcher.begin(WatchStart {
             trace_id: trace.clone(),
             // Without a goal of its own nothing bears on the task, and nothing is said at its start.
             goal: cut(self.about.goal.clone().unwrap_or_default(), limits::TEXT_BYTES),
@@ -194,6 +216,8 @@ impl Gate {
             ..WatchStart::default()
         });
         state.trace = trace;
+        state.owed = Owed::default();
+        state.owed.owe(Subject::Task, start);
         state.warned.clear();
     }
 
@@ -209,10 +233,10 @@ fn item(reminder: &Reminder, text: &str) -> String {
     format!(r#"{{"type":"text","text":{text},"_meta":{{"hindsight/receipt":{receipt}}}}}"#)
 }
 
-/// The answer to a call that was not made.
-fn instead(id: &Id, versioned: bool, reminder: &Reminder) -> Vec<u8> {
+/// The answer to a call that was not made. `id` as the client wrote it: it need not be a number that fits anywhere.
+fn instead(id: &[u8], versioned: bool, reminder: &Reminder) -> Vec<u8> {
     let item = item(reminder, &format!("{}\n\n{NOT_MADE}", reminder.block.trim_end()));
-    let (id, kind) = (id.as_json(), if versioned { r#""resultType":"complete","# } else { "" });
-    let result = format!(r#"{{{kind}"content":[{item}],"isError":true}}"#);
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n").into_bytes()
+    let kind = if versioned { r#""resultType":"complete","# } else { "" };
+    let result = format!(",\"result\":{{{kind}\"content\":[{item}],\"isError\":true}}}}\n");
+    [br#"{"jsonrpc":"2.0","id":"#, id, result.as_bytes()].concat()
 }

@@ -1,42 +1,40 @@
 //! A server that is reached over streamable HTTP.
 
+mod body;
+mod exchange;
 mod sessions;
 
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError},
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use axum::{
     Router,
-    body::{Body, Bytes},
+    body::Body,
     extract::Request,
     response::{IntoResponse as _, Response},
     serve::ListenerExt as _,
 };
-use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use http::{
     HeaderMap, Method, StatusCode, Uri,
     header::{self, HeaderName},
+    request::Parts,
 };
 use tokio::net::TcpListener;
 
-use super::{
-    Connection, FAREWELL, Memory, Proxy, Settings,
-    gate::{Gate, Verdict},
-    message::Side,
-    observe::{Notes, Seen},
-    sse::{Events, with_data},
-};
-use sessions::Sessions;
+use super::{Connection, FAREWELL, Memory, Proxy, Settings, calls::Way, message::Head};
+use body::Message;
+use exchange::Exchange;
+use sessions::{Sessions, Signs};
 
 #[cfg(test)]
 mod tests;
 
-/// Longest request, and longest answer that is looked at before it is passed on.
-const BODY: usize = 64 * 1024 * 1024;
-/// Longest event that is looked at before it is passed on.
-const EVENT: usize = 8 * 1024 * 1024;
 /// Headers that are about one connection and not passed on (RFC 9110, section 7.6.1).
 const HOP: [HeaderName; 8] = [
     header::CONNECTION,
@@ -71,6 +69,18 @@ struct Shared {
     path: String,
     proxy: Mutex<Option<Proxy>>,
     sessions: Sessions,
+    /// Requests until now, which numbers them.
+    exchanges: AtomicU64,
+}
+
+/// What a request belongs to.
+#[derive(Debug)]
+struct Arrival {
+    /// `None`: it is passed on, and that is all.
+    exchange: Option<Exchange>,
+    signs: Signs,
+    /// A client begins with it.
+    begins: bool,
 }
 
 impl HttpProxy {
@@ -90,6 +100,7 @@ impl HttpProxy {
             path: uri.path().to_owned(),
             proxy: Mutex::new(Some(Proxy::new(settings, memory))),
             sessions: Sessions::default(),
+            exchanges: AtomicU64::new(0),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -114,7 +125,7 @@ impl HttpProxy {
             }
         });
         tokio::select! {
-            served = axum::serve(listener, router) => served?,
+            served = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>()) => served?,
             () = stop => {}
         }
         self.shared.sessions.close();
@@ -143,35 +154,19 @@ fn foreign() -> Response {
 impl Shared {
     async fn forward(&self, request: Request) -> Response {
         let (parts, body) = request.into_parts();
-        let body = match axum::body::to_bytes(body, BODY).await {
-            Ok(body) => body,
-            Err(error) => return (StatusCode::PAYLOAD_TOO_LARGE, error.to_string()).into_response(),
+        let message = match body::read(body).await {
+            Ok(message) => message,
+            Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
         };
-        let session = sessions::name(&parts.headers);
+        let arrival = self.arrival(&parts, &message);
         let is_post = parts.method == Method::POST;
-        let connection = if is_post {
-            self.connection(session.as_deref(), &body)
-        } else {
-            self.sessions.find(session.as_deref())
-        };
-        if let Some(connection) = connection.as_ref().filter(|_| is_post) {
-            connection.notes.note(Seen::Message { side: Side::Client, bytes: body.clone() });
-            if let Some(gate) = &connection.gate
-                && let Verdict::Answer(answer) = gate.request(&body).await
-            {
-                return ([(header::CONTENT_TYPE, "application/json")], answer).into_response();
-            }
+        if let Some(exchange) = arrival.exchange.as_ref().filter(|_| is_post)
+            && let Some(answer) = exchange.request(message.whole()).await
+        {
+            return answer;
         }
-        let target = parts.uri.path_and_query().map_or("/", |p| p.as_str());
-        let url = format!("{}{target}", self.origin);
-        let mut headers = parts.headers;
-        strip(&mut headers);
-        // The host is another one, the length is that of the body, and what is compressed could not be read here.
-        for name in [header::HOST, header::CONTENT_LENGTH, header::ACCEPT_ENCODING] {
-            headers.remove(name);
-        }
-        let sent = self.http.request(parts.method.clone(), url).headers(headers).body(body.clone()).send();
-        let answer = match sent.await {
+        let ends = parts.method == Method::DELETE;
+        let mut answer = match self.send(parts, message).await {
             Ok(answer) => http::Response::from(answer).map(Body::new),
             Err(error) => {
                 let message =
@@ -179,36 +174,66 @@ impl Shared {
                 return (StatusCode::BAD_GATEWAY, message).into_response();
             }
         };
-        match (&connection, &session) {
-            (_, Some(session)) if parts.method == Method::DELETE && answer.status().is_success() => {
-                self.sessions.end(session);
-            }
-            (Some(connection), None) if is_greeting(&body) && answer.status().is_success() => {
-                self.sessions.keep(sessions::name(answer.headers()), connection.clone());
-            }
-            _ => {}
+        if answer.status().is_success() {
+            self.remember(&arrival, ends, answer.headers());
         }
-        pass(answer, connection).await
+        strip(answer.headers_mut());
+        match arrival.exchange {
+            Some(exchange) => exchange.response(answer).await,
+            None => answer,
+        }
     }
 
-    /// What a message belongs to.
-    fn connection(&self, session: Option<&str>, body: &[u8]) -> Option<Connection> {
-        let known = if session.is_none() && is_greeting(body) { None } else { self.sessions.find(session) };
+    fn arrival(&self, request: &Parts, message: &Message) -> Arrival {
+        let session = Signs::of_session(&request.headers);
+        let unnamed = message.whole().filter(|_| session.is_none());
+        let Head { greets, client } = unnamed.map(|bytes| Head::of(&bytes)).unwrap_or_default();
+        let signs = session.unwrap_or_else(|| self.sessions.signs(request, client.as_deref()));
+        let is_post = request.method == Method::POST;
+        let begins = greets && is_post;
+        let (connection, way) = if is_post {
+            let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
+            (self.connection(&signs, begins), Way::Exchange(number))
+        } else {
+            (self.sessions.find(&signs), Way::Common)
+        };
+        Arrival { exchange: connection.map(|connection| Exchange { connection, way }), signs, begins }
+    }
+
+    fn connection(&self, signs: &Signs, begins: bool) -> Option<Connection> {
+        let known = if begins { None } else { self.sessions.find(signs) };
         if known.is_some() {
             return known;
         }
         let mut proxy = self.proxy.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = proxy.as_mut()?.connect(&self.origin);
-        if session.is_some() || !is_greeting(body) {
-            self.sessions.keep(session.map(str::to_owned), connection.clone());
+        if !begins {
+            self.sessions.keep(signs, &connection);
         }
         Some(connection)
     }
-}
 
-/// Whether a session begins with it.
-fn is_greeting(body: &[u8]) -> bool {
-    [&b"\"initialize\""[..], b"\"server/discover\""].iter().any(|m| memchr::memmem::find(body, m).is_some())
+    /// Which requests belong together after one that the server took.
+    fn remember(&self, Arrival { exchange, signs, begins }: &Arrival, ends: bool, answer: &HeaderMap) {
+        if ends && signs.is_session() {
+            self.sessions.end(signs);
+        } else if let Some(exchange) = exchange.as_ref().filter(|_| *begins) {
+            let session = Signs::of_session(answer);
+            self.sessions.keep(session.as_ref().unwrap_or(signs), &exchange.connection);
+        }
+    }
+
+    async fn send(&self, parts: Parts, message: Message) -> reqwest::Result<reqwest::Response> {
+        let target = parts.uri.path_and_query().map_or("/", |p| p.as_str());
+        let url = format!("{}{target}", self.origin);
+        let mut headers = parts.headers;
+        strip(&mut headers);
+        // The host is another one, and what is compressed could not be read here.
+        for name in [header::HOST, header::ACCEPT_ENCODING] {
+            headers.remove(name);
+        }
+        self.http.request(parts.method, url).headers(headers).body(message).send().await
+    }
 }
 
 fn strip(headers: &mut HeaderMap) {
@@ -228,126 +253,4 @@ fn causes(error: &reqwest::Error) -> String {
         cause = error.source();
     }
     words
-}
-
-/// The answer of the server, for the client, with a copy of it for the connection.
-async fn pass(mut answer: Response, connection: Option<Connection>) -> Response {
-    strip(answer.headers_mut());
-    let Some(Connection { notes, gate }) = connection else { return answer };
-    let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|k| k.to_str().ok()).unwrap_or_default();
-    let is = |name: &str| kind.trim_start().get(..name.len()).is_some_and(|k| k.eq_ignore_ascii_case(name));
-    if answer.headers().contains_key(header::CONTENT_ENCODING) {
-        return answer;
-    }
-    match gate {
-        _ if is("text/event-stream") => answer.map(|body| events(body, notes, gate)),
-        Some(gate) if is("application/json") => gated(answer, notes, gate).await,
-        None if is("application/json") => answer.map(|body| copied(body, notes)),
-        _ => answer,
-    }
-}
-
-/// Passes a message on as it comes, and notes it at its end.
-fn copied(body: Body, notes: Notes) -> Body {
-    let mut copy = Copy { held: Vec::new(), notes };
-    Body::from_stream(body.into_data_stream().inspect_ok(move |bytes| {
-        if copy.held.len() + bytes.len() <= BODY {
-            copy.held.extend_from_slice(bytes);
-        }
-    }))
-}
-
-/// Whoever sends a body with a length stops at the length, so the end shows only when it is dropped.
-struct Copy {
-    held: Vec<u8>,
-    notes: Notes,
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        let bytes = std::mem::take(&mut self.held).into();
-        self.notes.note(Seen::Message { side: Side::Server, bytes });
-    }
-}
-
-/// Looks at a message before it goes on.
-async fn gated(answer: Response, notes: Notes, gate: Arc<Gate>) -> Response {
-    let (mut parts, body) = answer.into_parts();
-    let bytes = match axum::body::to_bytes(body, BODY).await {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            let message =
-                format!("the answer of the MCP server broke off, or is longer than {BODY} bytes: {error}");
-            return (StatusCode::BAD_GATEWAY, message).into_response();
-        }
-    };
-    notes.note(Seen::Message { side: Side::Server, bytes: bytes.clone() });
-    let bytes = match gate.answer(&bytes).await {
-        Some(other) => {
-            parts.headers.remove(header::CONTENT_LENGTH);
-            other.into()
-        }
-        None => bytes,
-    };
-    Response::from_parts(parts, Body::from(bytes))
-}
-
-/// Passes a stream of events on. With a gate each event is whole before it goes on; without, bytes go on as
-/// they come.
-fn events(body: Body, notes: Notes, gate: Option<Arc<Gate>>) -> Body {
-    let reader =
-        Reader { body: body.into_data_stream(), events: Events::new(EVENT), notes, gate, ended: false };
-    Body::from_stream(reader.run())
-}
-
-struct Reader<S> {
-    body: S,
-    events: Events,
-    notes: Notes,
-    gate: Option<Arc<Gate>>,
-    ended: bool,
-}
-
-impl<S: Stream<Item = Result<Bytes, axum::Error>> + Unpin> Reader<S> {
-    fn run(self) -> impl Stream<Item = Result<Bytes, axum::Error>> {
-        stream::unfold(self, |mut reader| async move { reader.next().await.map(|bytes| (bytes, reader)) })
-    }
-
-    async fn next(&mut self) -> Option<Result<Bytes, axum::Error>> {
-        while !self.ended {
-            let chunk = match self.body.next().await {
-                Some(Ok(chunk)) => chunk,
-                Some(Err(error)) => {
-                    self.ended = true;
-                    return Some(Err(error));
-                }
-                None => {
-                    self.ended = true;
-                    let rest = self.events.end();
-                    return (self.gate.is_some() && !rest.is_empty()).then(|| Ok(rest.into()));
-                }
-            };
-            let mut whole = Vec::new();
-            self.events.push(&chunk, |event| whole.push(event));
-            for data in whole.iter().filter_map(|e| e.data.as_ref()) {
-                self.notes.note(Seen::Message { side: Side::Server, bytes: Bytes::copy_from_slice(data) });
-            }
-            let Some(gate) = &self.gate else { return Some(Ok(chunk)) };
-            let mut passed = Vec::with_capacity(chunk.len());
-            for event in whole {
-                let other = match &event.data {
-                    Some(data) => gate.answer(data).await,
-                    None => None,
-                };
-                match other {
-                    Some(other) => passed.extend(with_data(&event.raw, &other)),
-                    None => passed.extend(event.raw),
-                }
-            }
-            if !passed.is_empty() {
-                return Some(Ok(passed.into()));
-            }
-        }
-        None
-    }
 }

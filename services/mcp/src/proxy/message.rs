@@ -1,5 +1,8 @@
 //! What the proxy reads of a message of JSON-RPC. What it does not know is none of its business.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
 use serde_json::Value;
 
 /// Where a request says who the client is and in which version it is, and a result who the server is.
@@ -90,10 +93,46 @@ fn of_one(side: Side, message: Value) -> Vec<Message> {
     client.map(|client| Message::Hello { client }).into_iter().chain(one(side, message)).collect()
 }
 
+/// What tells to whom a message of a client belongs that names no session.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// With it a client begins.
+    pub greets: bool,
+    /// Who the client says it is, in words that only tell it from others.
+    pub client: Option<String>,
+}
+
+impl Head {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        #[derive(Deserialize)]
+        struct Request<'a> {
+            #[serde(borrow, default)]
+            method: Cow<'a, str>,
+            params: Option<Params>,
+        }
+        #[derive(Deserialize)]
+        struct Params {
+            #[serde(rename = "_meta")]
+            meta: Option<Meta>,
+        }
+        #[derive(Deserialize)]
+        struct Meta {
+            #[serde(rename = "io.modelcontextprotocol/clientInfo")]
+            client: Option<Value>,
+        }
+        let Ok(request) = serde_json::from_slice::<Request<'_>>(bytes) else { return Self::default() };
+        let client = request.params.and_then(|p| p.meta).and_then(|m| m.client);
+        let greets = matches!(request.method.as_ref(), "initialize" | "server/discover");
+        Self { greets, client: client.map(|c| c.to_string()) }
+    }
+}
+
 /// The call that a message of the client is, when it is one and nothing else.
 pub(crate) fn read_call(bytes: &[u8]) -> Option<Call> {
-    // Most messages are no calls, and looking for the word is faster than reading them.
-    memchr::memmem::find(bytes, b"tools/call")?;
+    // Most messages are no calls, and looking is faster than reading: the word is there as it is, or with an escape.
+    if memchr::memmem::find(bytes, b"tools/call").is_none() {
+        memchr::memchr(b'\\', bytes)?;
+    }
     match one(Side::Client, serde_json::from_slice(bytes).ok()?) {
         Some(Message::Call(call)) => Some(call),
         _ => None,
@@ -227,6 +266,32 @@ mod tests {
         assert_ne!(one.id, call("\"1\"").unwrap().id);
         assert_eq!(call("null"), None);
         assert_eq!(read_call(br#"{"id":1,"method":"tools/list","params":{"name":"tools/call"}}"#), None);
+        for escaped in [r"tools\/call", r"tools\u002fcall", r"\u0074ools/call"] {
+            let line = format!(r#"{{"id":1,"method":"{escaped}","params":{{"name":"weather"}}}}"#);
+            assert_eq!(read_call(line.as_bytes()).unwrap().tool, "weather", "{line}");
+        }
+    }
+
+    #[test]
+    fn a_greeting_is_known_by_its_method_and_newer_messages_say_who_asks() {
+        let greets = |line: &str| Head::of(line.as_bytes()).greets;
+        assert!(greets(r#"{"id":0,"method":"initialize","params":{"clientInfo":{"name":"x"}}}"#));
+        assert!(greets(r#"{"id":0,"method":"server\/discover"}"#));
+        for other in [
+            r#"{"id":1,"method":"tools/call","params":{"name":"t","arguments":{"phase":"initialize"}}}"#,
+            r#"{"id":1,"method":"tools/call","params":{"method":"initialize"}}"#,
+            r#"[{"method":"initialize"}]"#,
+            r#"{"method":7}"#,
+            "initialize",
+        ] {
+            assert_eq!(Head::of(other.as_bytes()), Head::default(), "{other}");
+        }
+        let named = |name: &str| {
+            let call =
+                json!({"method": "tools/call", "params": {"name": "t", "_meta": {CLIENT: {"name": name}}}});
+            Head::of(call.to_string().as_bytes()).client
+        };
+        assert!(named("a").is_some() && named("a") == named("a") && named("a") != named("b"));
     }
 
     #[test]

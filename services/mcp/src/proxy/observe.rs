@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::{
     About,
+    calls::Way,
     frame::{Lines, Piece},
     message::{self, Id, Side},
     record::Recorder,
@@ -24,7 +25,7 @@ use super::{
 /// Bytes that wait to be read; more are lost to memory, and counted.
 const WAITING_BYTES: usize = 64 * 1024 * 1024;
 /// Longest message that is read.
-const MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+pub(crate) const MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 
 /// What passed, and what became of it.
 #[derive(Debug)]
@@ -32,9 +33,9 @@ pub(crate) enum Seen {
     /// Bytes as they came; `gap`: others before them were lost.
     Bytes { side: Side, bytes: Bytes, gap: bool },
     /// A message by itself.
-    Message { side: Side, bytes: Bytes },
+    Message { side: Side, way: Way, bytes: Bytes },
     /// A call that never reached the server.
-    Withheld(Id),
+    Withheld(Way, Id),
     /// The agent was told something; the id of the receipt.
     Reminded(String),
     /// Nothing more comes.
@@ -45,7 +46,7 @@ impl Seen {
     fn weight(&self) -> usize {
         match self {
             Self::Bytes { bytes, .. } | Self::Message { bytes, .. } => bytes.len(),
-            Self::Withheld(_) | Self::Reminded(_) | Self::Closed => 0,
+            Self::Withheld(..) | Self::Reminded(_) | Self::Closed => 0,
         }
     }
 }
@@ -91,6 +92,17 @@ impl Notes {
             return false;
         }
         true
+    }
+
+    /// Nothing more comes. May be said more than once.
+    pub(crate) fn close(&self) {
+        // Who reads them may have ended.
+        let _ = self.seen.send(Seen::Closed);
+    }
+
+    /// A message passed that is too long to be read.
+    pub(crate) fn too_long(&self) {
+        self.shared.counts.long.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The name of the task that is under way.
@@ -162,8 +174,8 @@ impl Observer {
         let weight = seen.weight();
         match seen {
             Seen::Bytes { side, bytes, gap } => self.bytes(side, &bytes, gap),
-            Seen::Message { side, bytes } => self.message(side, &bytes),
-            Seen::Withheld(id) => self.tasks.withheld(&id),
+            Seen::Message { side, way, bytes } => self.message(side, way, &bytes),
+            Seen::Withheld(way, id) => self.tasks.withheld(way, &id),
             Seen::Reminded(receipt) => self.tasks.reminded(receipt),
             Seen::Closed => {}
         }
@@ -177,7 +189,7 @@ impl Observer {
         }
         let mut was_whole = lines.is_at_line_start();
         lines.push(bytes, |piece| match piece {
-            Piece::Line(line) => self.message(side, line),
+            Piece::Line(line) => self.message(side, Way::Common, line),
             Piece::Part(part) => {
                 if std::mem::replace(&mut was_whole, part.ends_with(b"\n")) {
                     self.shared.counts.long.fetch_add(1, Ordering::Relaxed);
@@ -187,7 +199,7 @@ impl Observer {
         self.lines[side as usize] = lines;
     }
 
-    fn message(&mut self, side: Side, bytes: &[u8]) {
+    fn message(&mut self, side: Side, way: Way, bytes: &[u8]) {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return;
         }
@@ -196,7 +208,7 @@ impl Observer {
             if self.tasks.is_full() {
                 self.end();
             }
-            let records = self.tasks.see(message, self.clock.now());
+            let records = self.tasks.see(way, message, self.clock.now());
             self.record(records);
         }
     }

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -12,7 +12,7 @@ use std::{
 use hindsight_client::Client;
 use hindsight_proto::collector::v1::{RecordEventsRequest, RecordEventsResponse};
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     time::{Instant, sleep_until},
 };
 use tokio_stream::wrappers::ReceiverStream;
@@ -40,8 +40,8 @@ pub(crate) struct State {
     taken: AtomicU64,
     durable: AtomicU64,
     lost: AtomicU64,
-    /// The collector did not answer when it was asked last.
-    away: AtomicBool,
+    /// The collector could not be reached when that was tried last.
+    away: watch::Sender<bool>,
 }
 
 impl State {
@@ -50,8 +50,11 @@ impl State {
         self.lost.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn is_away(&self) -> bool {
-        self.away.load(Ordering::Relaxed)
+    /// Waits until the collector cannot be reached.
+    pub(crate) async fn away(&self) {
+        let mut away = self.away.subscribe();
+        // The other end of it is here, and so it does not end.
+        let _ = away.wait_for(|away| *away).await;
     }
 
     /// Records that are not durable yet.
@@ -116,7 +119,6 @@ impl Delivery {
             match self.stream(&client).await {
                 Ok(()) => pause = FIRST_PAUSE,
                 Err(status) => {
-                    self.state.away.store(true, Ordering::Relaxed);
                     if self.waiting.len() < before {
                         pause = FIRST_PAUSE;
                     }
@@ -156,7 +158,9 @@ impl Delivery {
     /// Sends everything that waits and what comes, until the stream breaks or all is done.
     async fn stream(&mut self, client: &Client) -> Result<(), Status> {
         let (sender, receiver) = mpsc::channel(64);
-        let mut answers = self.beside(open(client, ReceiverStream::new(receiver))).await?;
+        let opened = self.beside(open(client, ReceiverStream::new(receiver))).await;
+        self.state.away.send_replace(opened.is_err());
+        let mut answers = opened?;
         // Of those that wait, how many were sent; and how many were acknowledged before them.
         let (mut sent, mut done) = (0, 0);
         while !(self.closed && self.waiting.is_empty()) {
@@ -170,7 +174,6 @@ impl Delivery {
                 record = self.records.recv(), if !self.closed => self.take(record),
                 answer = answers.message() => {
                     let Some(answer) = answer? else { return Err(Status::unavailable("the stream ended")) };
-                    self.state.away.store(false, Ordering::Relaxed);
                     let refused = self.refused(&answer);
                     let more = usize::try_from(answer.acknowledged_sequence.saturating_sub(done)).unwrap_or(usize::MAX);
                     let more = more.min(sent);

@@ -1,26 +1,34 @@
 //! Adds a content item to the result of a call and leaves every other byte as it is.
 
-use serde::de::IgnoredAny;
+/// Where one more item fits into the `result.content` of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    at: usize,
+    is_first: bool,
+}
 
-/// `message` with `item` at the end of its `result.content`. `None`: it has none, or is no JSON object.
-pub(crate) fn append(message: &[u8], item: &str) -> Option<Vec<u8>> {
-    // What is sound JSON can be walked without looking at everything again.
-    serde_json::from_slice::<IgnoredAny>(message).ok()?;
+/// The end of `result.content` of `message`, which must be sound JSON, so that it can be walked without looking at
+/// everything again. `None`: it has none, or is no object.
+pub(crate) fn place(message: &[u8]) -> Option<Place> {
     let result = member(message, start(message, 0), b"\"result\"")?;
     let content = member(message, result, b"\"content\"")?;
     if message.get(content) != Some(&b'[') {
         return None;
     }
-    let close = end(message, content) - 1;
-    let before = message[content + 1..close].iter().all(u8::is_ascii_whitespace);
-    let mut spliced = Vec::with_capacity(message.len() + item.len() + 1);
-    spliced.extend_from_slice(&message[..close]);
-    if !before {
-        spliced.push(b',');
-    }
-    spliced.extend_from_slice(item.as_bytes());
-    spliced.extend_from_slice(&message[close..]);
-    Some(spliced)
+    let at = end(message, content) - 1;
+    Some(Place { at, is_first: message[content + 1..at].iter().all(u8::is_ascii_whitespace) })
+}
+
+/// `message` with `item` at its place.
+pub(crate) fn insert(message: &[u8], Place { at, is_first }: Place, item: &str) -> Vec<u8> {
+    let comma: &[u8] = if is_first { b"" } else { b"," };
+    [&message[..at], comma, item.as_bytes(), &message[at..]].concat()
+}
+
+/// The value of a member of `message`, which must be sound JSON, as it is written.
+pub(crate) fn member_of<'a>(message: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let value = member(message, start(message, 0), format!("\"{name}\"").as_bytes())?;
+    message.get(value..end(message, value))
 }
 
 /// Where the value of a member of the object at `object` begins; the last one of that name, as parsers read it.
@@ -94,14 +102,28 @@ fn string_end(json: &[u8], at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde::de::IgnoredAny;
     use serde_json::{Value, json};
 
     use super::*;
 
     const ITEM: &str = r#"{"type":"text","text":"careful"}"#;
 
+    fn append(message: &[u8]) -> Option<Vec<u8>> {
+        serde_json::from_slice::<IgnoredAny>(message).ok()?;
+        place(message).map(|place| insert(message, place, ITEM))
+    }
+
     fn text(message: &str) -> Option<String> {
-        append(message.as_bytes(), ITEM).map(|bytes| String::from_utf8(bytes).unwrap())
+        append(message.as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn a_member_is_given_as_it_is_written() {
+        let message = br#" { "params":{"id":1},"id" : 12345678901234567890123 ,"x":"\"id\":2"}"#;
+        assert_eq!(member_of(message, "id"), Some(&b"12345678901234567890123"[..]));
+        assert_eq!(member_of(br#"{"id":"\u0041"}"#, "id"), Some(&br#""\u0041""#[..]));
+        assert_eq!(member_of(b"{}", "id"), None);
     }
 
     #[test]
@@ -167,14 +189,14 @@ mod tests {
             // What is written is read as it is: floats may not come back to the last digit.
             let mut expected: Value = serde_json::from_slice(&written).unwrap();
             expected["result"]["content"].as_array_mut().unwrap().push(serde_json::from_str(ITEM).unwrap());
-            let spliced = append(&written, ITEM).unwrap();
+            let spliced = append(&written).unwrap();
             prop_assert_eq!(serde_json::from_slice::<Value>(&spliced).unwrap(), expected);
         }
 
         #[test]
         fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..200), json in value()) {
-            append(&bytes, ITEM);
-            append(json.to_string().as_bytes(), ITEM);
+            append(&bytes);
+            append(json.to_string().as_bytes());
         }
     }
 }

@@ -16,10 +16,11 @@ use tokio::{runtime::Handle, signal::unix::SignalKind, sync::oneshot};
 
 use super::{
     Connection, FAREWELL, Memory, Proxy, Settings,
+    calls::Way,
     frame::{Lines, Piece},
     gate::{Gate, Verdict},
     message::Side,
-    observe::{Seen, Tap},
+    observe::Tap,
 };
 
 #[cfg(test)]
@@ -60,9 +61,16 @@ pub async fn run(command: &[OsString], settings: Settings, memory: Memory) -> io
     let connection = proxy.connect(&name);
     let notes = connection.notes.clone();
     let drained = join(connection, (io::stdin(), input), (output, io::stdout()))?;
+    let drained = tokio::spawn(async move {
+        let _ = drained.await;
+        // A server may say that it is done and live on, and the client is to know.
+        if let Err(error) = hang_up() {
+            tracing::debug!(%error, "the client is not told that the server has nothing more to say");
+        }
+    });
     let status = wait(child).await?;
     let _ = tokio::time::timeout(DRAIN, drained).await;
-    notes.note(Seen::Closed);
+    notes.close();
     proxy.finish(FAREWELL).await;
     Ok(code(status))
 }
@@ -98,6 +106,12 @@ fn join(
         }
     }
     Ok(drained)
+}
+
+/// Ends the standard output of this process.
+fn hang_up() -> io::Result<()> {
+    let nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
+    Ok(rustix::stdio::dup2_stdout(nowhere)?)
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
@@ -146,7 +160,7 @@ impl<W: Write> Asked<W> {
             lines.push(chunk, |piece| {
                 let passed = match piece {
                     Piece::Part(part) => to.write_all(part),
-                    Piece::Line(line) => match self.runtime.block_on(self.gate.request(line)) {
+                    Piece::Line(line) => match self.runtime.block_on(self.gate.request(Way::Common, line)) {
                         Verdict::Pass => to.write_all(line),
                         Verdict::Answer(answer) => self.out.inject(answer),
                     },
@@ -168,7 +182,7 @@ impl<W: Write> Asked<W> {
             lines.push(chunk, |piece| {
                 let passed = match piece {
                     Piece::Part(part) => self.out.write(part),
-                    Piece::Line(line) => match self.runtime.block_on(self.gate.answer(line)) {
+                    Piece::Line(line) => match self.runtime.block_on(self.gate.answer(Way::Common, line)) {
                         None => self.out.write(line),
                         Some(other) => self.out.write(&other),
                     },

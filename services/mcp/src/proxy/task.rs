@@ -1,7 +1,5 @@
 //! From messages to the record of a task: a call and its result become a step.
 
-use std::collections::HashMap;
-
 use hindsight_codec::time_to_proto;
 use hindsight_proto::{
     collector::v1::{RecordEventsRequest, record_events_request::Body},
@@ -14,14 +12,13 @@ use uuid::Uuid;
 
 use super::{
     About,
+    calls::{Calls, Way},
     message::{Answer, Id, Message},
 };
 
 #[cfg(test)]
 mod tests;
 
-/// Calls without an answer that are remembered; beyond, the answers of the oldest are not recorded.
-const OPEN: usize = 1024;
 /// Shortest text that a note about what was cut fits into.
 const NOTE: usize = 64;
 
@@ -33,7 +30,7 @@ pub(crate) struct Tasks {
     client: String,
     server: String,
     task: Task,
-    /// Answers that came to calls that were no longer remembered, and calls that were forgotten.
+    /// Calls that were forgotten before their answer came.
     pub(crate) unanswered: u64,
 }
 
@@ -42,7 +39,7 @@ struct Task {
     trace: String,
     /// When its first message came.
     begun: Option<Timestamp>,
-    open: HashMap<Id, Open>,
+    open: Calls<Open>,
     steps: u32,
     receipts: Vec<String>,
 }
@@ -56,7 +53,7 @@ struct Open {
 
 impl Task {
     fn new(trace: String) -> Self {
-        Self { trace, begun: None, open: HashMap::new(), steps: 0, receipts: Vec::new() }
+        Self { trace, begun: None, open: Calls::default(), steps: 0, receipts: Vec::new() }
     }
 }
 
@@ -67,20 +64,22 @@ impl Tasks {
         Self { about, session, client: String::new(), server, task: Task::new(trace), unanswered: 0 }
     }
 
-    pub(crate) fn see(&mut self, message: Message, now: Timestamp) -> Vec<RecordEventsRequest> {
+    /// A message that came by `way`.
+    pub(crate) fn see(&mut self, way: Way, message: Message, now: Timestamp) -> Vec<RecordEventsRequest> {
         self.task.begun.get_or_insert(now);
         match message {
             Message::Hello { client } => self.client = client,
             Message::Call(call) => {
-                if self.task.open.len() >= OPEN {
-                    self.forget_oldest();
-                }
                 let arguments =
                     if call.arguments.is_null() { String::new() } else { call.arguments.to_string() };
-                self.task.open.insert(call.id, Open { tool: call.tool, arguments, at: now });
+                let open = Open { tool: call.tool, arguments, at: now };
+                if self.task.open.put(way, call.id, open).is_some() {
+                    self.unanswered += 1;
+                }
             }
             Message::Cancelled { id, reason } => {
-                if let Some(open) = self.task.open.remove(&id) {
+                // It comes by itself, whichever way the call went.
+                if let Some(open) = self.task.open.take(Way::Common, &id) {
                     let text = if reason.is_empty() {
                         "cancelled".to_owned()
                     } else {
@@ -89,12 +88,12 @@ impl Tasks {
                     return self.step(open, Answer { failed: true, text }, now);
                 }
             }
-            Message::Postponed { id } => drop(self.task.open.remove(&id)),
+            Message::Postponed { id } => drop(self.task.open.take(way, &id)),
             Message::Answered { id, server, answer } => {
                 if let Some(server) = server {
                     self.server = server;
                 }
-                if let Some(open) = self.task.open.remove(&id) {
+                if let Some(open) = self.task.open.take(way, &id) {
                     return self.step(open, answer, now);
                 }
             }
@@ -103,8 +102,8 @@ impl Tasks {
     }
 
     /// A call that was answered with a warning and never reached the server is no step.
-    pub(crate) fn withheld(&mut self, id: &Id) {
-        self.task.open.remove(id);
+    pub(crate) fn withheld(&mut self, way: Way, id: &Id) {
+        self.task.open.take(way, id);
     }
 
     /// The agent was told something.
@@ -121,9 +120,8 @@ impl Tasks {
 
     /// Ends the task; what follows is another one, named `next`. A task without a step leaves nothing.
     pub(crate) fn end(&mut self, next: String, now: Timestamp) -> Vec<RecordEventsRequest> {
-        let mut open: Vec<_> = self.task.open.drain().map(|(_, open)| open).collect();
-        open.sort_by_key(|o| o.at);
         let mut records = Vec::new();
+        let open: Vec<_> = self.task.open.drain().collect();
         for open in open {
             records.extend(self.step(open, Answer { failed: false, text: String::new() }, now));
         }
@@ -201,14 +199,6 @@ impl Tasks {
             Some(goal) => goal.clone(),
             None if self.client.is_empty() => format!("Work with the tools of {}", self.server),
             None => format!("Work with the tools of {} for {}", self.server, self.client),
-        }
-    }
-
-    fn forget_oldest(&mut self) {
-        let oldest = self.task.open.iter().min_by_key(|(_, open)| open.at).map(|(id, _)| id.clone());
-        if let Some(id) = oldest {
-            self.task.open.remove(&id);
-            self.unanswered += 1;
         }
     }
 }

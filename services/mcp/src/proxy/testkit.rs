@@ -40,6 +40,8 @@ pub(crate) struct Scripted {
     watched: Arc<Mutex<Vec<Event>>>,
     /// Streams of records that break off after their first record.
     pub broken: Arc<AtomicUsize>,
+    /// While it is set, what is asked of a call gets no answer.
+    pub thinking: Arc<watch::Sender<bool>>,
     changed: Arc<watch::Sender<()>>,
 }
 
@@ -50,6 +52,7 @@ impl Scripted {
             records: Arc::default(),
             watched: Arc::default(),
             broken: Arc::default(),
+            thinking: Arc::default(),
             changed: Arc::new(watch::channel(()).0),
         }
     }
@@ -192,8 +195,14 @@ impl RecallService for Scripted {
     ) -> Result<Response<Self::WatchStream>, Status> {
         let this = self.clone();
         let answers = request.into_inner().filter_map(move |request| {
-            let answer = request.map(|r| this.answer(r)).transpose();
-            std::future::ready(answer)
+            let this = this.clone();
+            async move {
+                let request = request.ok()?;
+                if !matches!(request.event, Some(Event::Start(_))) {
+                    this.thinking.subscribe().wait_for(|thinking| !*thinking).await.ok()?;
+                }
+                this.answer(request).map(Ok)
+            }
         });
         Ok(Response::new(Box::pin(answers)))
     }

@@ -52,9 +52,12 @@ struct State {
 #[derive(Debug)]
 struct Question {
     event: Event,
-    answer: oneshot::Sender<Reminder>,
+    answer: Answer,
     asked: Instant,
 }
+
+/// Where an answer goes. Dropped, it is silence.
+pub(crate) type Answer = oneshot::Sender<Reminder>;
 
 /// An answer that may come.
 #[derive(Debug, Default)]
@@ -101,16 +104,22 @@ impl Watcher {
     }
 
     fn send(&self, event: Event) -> Reply {
-        let (answer, receiver) = oneshot::channel();
+        let (answer, reply) = Reply::pending();
         let asked = Instant::now();
         match self.questions.try_send(Question { event, answer, asked }) {
-            Ok(()) => Reply { answer: Some((receiver, asked)) },
+            Ok(()) => reply,
             Err(_) => Reply::default(),
         }
     }
 }
 
 impl Reply {
+    /// One that is given by the answer.
+    pub(crate) fn pending() -> (Answer, Self) {
+        let (answer, receiver) = oneshot::channel();
+        (answer, Self { answer: Some((receiver, Instant::now())) })
+    }
+
     /// Whether something may still come.
     pub(crate) fn is_open(&self) -> bool {
         self.answer.is_some()

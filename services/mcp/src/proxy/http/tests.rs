@@ -1,20 +1,27 @@
 use std::{convert::Infallible, net::SocketAddr};
 
 use axum::response::sse;
+use futures::stream;
 use serde_json::{Value, json};
 
 use super::{
     super::{
         Mode,
+        observe::MESSAGE_BYTES,
         testkit::{Scripted, settings},
     },
     *,
 };
 
-/// A server that answers a call by JSON, or by events when the tool is named so.
+/// A server that answers a call by JSON, or by events when the tool is named so. Calls of tools named meet-… are
+/// answered two at a time.
 async fn upstream() -> SocketAddr {
+    let meeting = Arc::new(tokio::sync::Barrier::new(2));
     let router = Router::new().fallback(|request: Request| async move {
         let (parts, body) = request.into_parts();
+        if parts.headers.contains_key("x-echo") {
+            return ([(header::CONTENT_TYPE, "application/json")], body).into_response();
+        }
         if parts.uri.path() != "/mcp" || parts.headers.contains_key(header::ACCEPT_ENCODING) {
             return StatusCode::NOT_FOUND.into_response();
         }
@@ -27,7 +34,7 @@ async fn upstream() -> SocketAddr {
             Method::DELETE => return StatusCode::OK.into_response(),
             _ => {}
         }
-        let body = axum::body::to_bytes(body, BODY).await.unwrap();
+        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
         let Ok(message) = serde_json::from_slice::<Value>(&body) else {
             return (StatusCode::BAD_REQUEST, body).into_response();
         };
@@ -40,7 +47,13 @@ async fn upstream() -> SocketAddr {
         if message["id"].is_null() {
             return StatusCode::ACCEPTED.into_response();
         }
-        let answer = result(&message["id"]);
+        let answer = match message["params"]["name"].as_str() {
+            Some(tool) if tool.starts_with("meet") => {
+                meeting.wait().await;
+                result(&message["id"]).replace("晴", tool)
+            }
+            _ => result(&message["id"]),
+        };
         if message["params"]["name"] == "streamed" {
             let events = [
                 sse::Event::default().data(r#"{"method":"notifications/progress","params":{"progress":1}}"#),
@@ -192,6 +205,98 @@ async fn the_end_of_a_session_ends_its_task() {
     assert_eq!(ended.status(), StatusCode::OK);
     hindsight.until(|h| h.records().len() == 3).await;
     between.end().await;
+}
+
+/// Clients that count alike ask at a time, `pairs` times.
+async fn meet(between: &Between, headers: [(&str, &str); 2], pairs: u64) -> Vec<[String; 2]> {
+    let mut answers = Vec::new();
+    for id in 0..pairs {
+        let both =
+            [("meet-weather", headers[0]), ("meet-payroll", headers[1])].map(|(tool, (name, value))| {
+                let sent = between.post(call(id, tool).to_string()).header(name, value).send();
+                async move { sent.await.unwrap().text().await.unwrap() }
+            });
+        let [weather, payroll] = both;
+        let (weather, payroll) = tokio::join!(weather, payroll);
+        answers.push([weather, payroll]);
+    }
+    answers
+}
+
+#[tokio::test]
+async fn the_answers_of_clients_without_sessions_are_not_mixed_up() {
+    let hindsight = Scripted::new(|_| None);
+    let between = Between::new(Mode::Observe, &hindsight).await;
+    meet(&between, [("user-agent", "same"); 2], 6).await;
+    hindsight.until(|h| h.steps().len() == 12).await;
+    between.end().await;
+    for step in hindsight.steps() {
+        assert_eq!(step.action_name, step.observation);
+    }
+}
+
+#[tokio::test]
+async fn a_warning_goes_to_the_client_that_makes_the_call() {
+    let hindsight = Scripted::warns_of("meet-payroll");
+    let between = Between::new(Mode::Annotate, &hindsight).await;
+    // The first calls open the stream.
+    meet(&between, [("user-agent", "same"); 2], 1).await;
+    hindsight.until(|h| !h.watched().is_empty()).await;
+    for [weather, payroll] in meet(&between, [("user-agent", "same"); 2], 3).await {
+        assert!(!weather.contains("meet-payroll"), "{weather}");
+        assert!(payroll.contains("meet-payroll fails; use another"), "{payroll}");
+    }
+    between.end().await;
+}
+
+#[tokio::test]
+async fn two_keys_are_two_clients_and_two_runs() {
+    let hindsight = Scripted::new(|_| None);
+    let between = Between::new(Mode::Observe, &hindsight).await;
+    meet(&between, [("authorization", "Bearer a"), ("authorization", "Bearer b")], 3).await;
+    between.end().await;
+    hindsight.until(|h| h.steps().len() == 6).await;
+    let runs: std::collections::HashSet<_> = hindsight.records().into_iter().map(|r| r.trace_id).collect();
+    assert_eq!(runs.len(), 2);
+}
+
+#[tokio::test]
+async fn a_call_with_a_word_of_greeting_belongs_to_the_others() {
+    let hindsight = Scripted::warns_of("plain");
+    let between = Between::new(Mode::Confirm, &hindsight).await;
+    between.post(call(1, "time").to_string()).send().await.unwrap();
+    hindsight.until(|h| !h.watched().is_empty()).await;
+    let mut greeting = call(2, "plain");
+    greeting["params"]["arguments"] = json!({"phase": "initialize"});
+    let held = between.post(greeting.to_string()).send().await.unwrap().text().await.unwrap();
+    assert!(held.contains("This call was not made"), "{held}");
+    between.end().await;
+}
+
+/// A message that is longer than is held: as a whole, and in pieces of which nobody knows how many come.
+fn long() -> [Body; 2] {
+    let line = vec![b'y'; MESSAGE_BYTES + 1000];
+    let pieces: Vec<_> = line.chunks(1_000_000).map(|c| Ok::<_, Infallible>(c.to_vec())).collect();
+    [Body::from(line), Body::from_stream(stream::iter(pieces))]
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_to_be_read_passes_and_is_counted() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let direct = format!("http://{}/mcp", upstream().await);
+    for mode in [Mode::Observe, Mode::Annotate] {
+        let proxy = HttpProxy::new(&direct, settings(mode), Memory::later().1).unwrap();
+        for (body, n) in long().into_iter().zip(1..) {
+            let request = http::Request::post("/mcp").header("x-echo", "").body(body).unwrap();
+            let answer = proxy.shared.forward(request).await;
+            assert_eq!(answer.status(), StatusCode::OK);
+            let echo = axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+            assert!(echo.len() == MESSAGE_BYTES + 1000 && echo.iter().all(|b| *b == b'y'));
+            let counted =
+                proxy.shared.proxy.lock().unwrap().as_ref().unwrap().counts.long.load(Ordering::Relaxed);
+            assert_eq!(counted, 2 * n, "there and back");
+        }
+    }
 }
 
 #[tokio::test]

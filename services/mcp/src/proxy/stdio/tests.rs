@@ -75,7 +75,7 @@ impl Between {
         drop((self.client_out.take(), self.server_out.take()));
         self.runtime.block_on(async {
             (&mut self.drained).await.unwrap();
-            self.notes.note(Seen::Closed);
+            self.notes.close();
             self.proxy.take().unwrap().finish(AMPLE).await;
         });
     }
@@ -319,6 +319,24 @@ fn records_survive_a_stream_that_breaks() {
     let mut indexes: Vec<_> = hindsight.steps().iter().map(|s| s.step_index).collect();
     indexes.dedup();
     assert_eq!(indexes, [0, 1, 2, 3, 4], "in order, and nothing is missing");
+}
+
+#[test]
+fn a_hindsight_that_is_away_is_not_waited_for_at_the_end() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (there, memory) = Memory::later();
+    let mut between = Between::new(settings(Mode::Observe), memory);
+    let inside = between.runtime.enter();
+    there.send_replace(Some(hindsight_client::Client::remote(&format!("http://{nobody}"), None).unwrap()));
+    drop(inside);
+    between.client_says(&call(1, "weather"));
+    between.server_hears();
+    between.server_says(&result(1, "sunny"));
+    between.client_hears();
+    between.notes.close();
+    let finished = between.proxy.take().unwrap().finish(Duration::from_secs(3600));
+    between.runtime.block_on(async { tokio::time::timeout(AMPLE, finished).await }).unwrap();
 }
 
 #[test]

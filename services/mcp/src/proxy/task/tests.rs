@@ -1,6 +1,9 @@
 use serde_json::json;
 
-use super::{super::message::Call, *};
+use super::{
+    super::{calls::CALLS, message::Call},
+    *,
+};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_700_000_000 + second).unwrap()
@@ -51,15 +54,15 @@ fn started(records: &[RecordEventsRequest]) -> Vec<(&RecordEventsRequest, &TaskS
 #[test]
 fn a_call_and_its_result_are_a_step_and_the_first_one_begins_the_task() {
     let mut tasks = tasks(None);
-    assert!(tasks.see(Message::Hello { client: "claude-code".to_owned() }, at(0)).is_empty());
+    assert!(tasks.see(Way::Common, Message::Hello { client: "claude-code".to_owned() }, at(0)).is_empty());
     let hello = Message::Answered {
         id: id(0),
         server: Some("weather".to_owned()),
         answer: Answer { failed: false, text: String::new() },
     };
-    assert!(tasks.see(hello, at(0)).is_empty());
-    assert!(tasks.see(call(1, "today"), at(1)).is_empty());
-    let first = tasks.see(answered(1, true, "HTTP 500"), at(3));
+    assert!(tasks.see(Way::Common, hello, at(0)).is_empty());
+    assert!(tasks.see(Way::Common, call(1, "today"), at(1)).is_empty());
+    let first = tasks.see(Way::Common, answered(1, true, "HTTP 500"), at(3));
     let (start, said) = started(&first)[0];
     assert_eq!(said.goal, "Work with the tools of weather for claude-code");
     assert_eq!((said.user.as_str(), said.agent.as_str()), ("anna", "claude-code"));
@@ -78,10 +81,10 @@ fn steps_are_numbered_as_they_end_and_open_calls_end_with_the_task() {
     let mut tasks = tasks(Some("Plan the trip"));
     let mut records = Vec::new();
     for message in [call(1, "slow"), call(2, "quick"), answered(2, false, "done"), call(3, "dropped")] {
-        records.extend(tasks.see(message, at(1)));
+        records.extend(tasks.see(Way::Common, message, at(1)));
     }
     let cancelled = Message::Cancelled { id: id(3), reason: "user pressed escape".to_owned() };
-    records.extend(tasks.see(cancelled, at(2)));
+    records.extend(tasks.see(Way::Common, cancelled, at(2)));
     assert!(tasks.is_busy());
     records.extend(tasks.end("trace-2".to_owned(), at(3)));
     let seen: Vec<_> = steps(&records).iter().map(|s| (s.step_index, s.action_name.as_str())).collect();
@@ -94,18 +97,18 @@ fn steps_are_numbered_as_they_end_and_open_calls_end_with_the_task() {
 #[test]
 fn a_connection_without_calls_leaves_nothing() {
     let mut tasks = tasks(None);
-    tasks.see(Message::Hello { client: "inspector".to_owned() }, at(0));
-    tasks.see(answered(5, false, "an answer to nothing"), at(1));
-    tasks.see(call(6, "warned"), at(1));
-    tasks.withheld(&id(6));
+    tasks.see(Way::Common, Message::Hello { client: "inspector".to_owned() }, at(0));
+    tasks.see(Way::Common, answered(5, false, "an answer to nothing"), at(1));
+    tasks.see(Way::Common, call(6, "warned"), at(1));
+    tasks.withheld(Way::Common, &id(6));
     assert!(tasks.end("trace-2".to_owned(), at(2)).is_empty());
 }
 
 #[test]
 fn what_the_agent_was_told_is_named_by_a_start_that_counts_before_the_first() {
     let mut tasks = tasks(None);
-    tasks.see(call(1, "today"), at(0));
-    let mut records = tasks.see(answered(1, false, "晴"), at(1));
+    tasks.see(Way::Common, call(1, "today"), at(0));
+    let mut records = tasks.see(Way::Common, answered(1, false, "晴"), at(1));
     tasks.reminded("r-1".to_owned());
     tasks.reminded("r-1".to_owned());
     records.extend(tasks.end("trace-2".to_owned(), at(2)));
@@ -123,12 +126,31 @@ fn what_the_agent_was_told_is_named_by_a_start_that_counts_before_the_first() {
 #[test]
 fn calls_that_are_never_answered_do_not_pile_up() {
     let mut tasks = tasks(None);
-    for n in 0..(OPEN as u64 + 10) {
-        tasks.see(call(n, "t"), at(i64::try_from(n).unwrap()));
+    for n in 0..(CALLS as u64 + 10) {
+        tasks.see(Way::Common, call(n, "t"), at(i64::try_from(n).unwrap()));
     }
-    assert_eq!((tasks.task.open.len(), tasks.unanswered), (OPEN, 10));
-    assert!(tasks.see(answered(3, false, "late"), at(5000)).is_empty());
-    assert_eq!(steps(&tasks.see(answered(12, false, "there"), at(5000))).len(), 1);
+    assert_eq!((tasks.task.open.len(), tasks.unanswered), (CALLS, 10));
+    assert!(tasks.see(Way::Common, answered(3, false, "late"), at(5000)).is_empty());
+    assert_eq!(steps(&tasks.see(Way::Common, answered(12, false, "there"), at(5000))).len(), 1);
+}
+
+#[test]
+fn answers_over_http_belong_to_the_calls_that_they_answer() {
+    let mut tasks = tasks(None);
+    let (weather, payroll) = (Way::Exchange(1), Way::Exchange(2));
+    tasks.see(weather, call(1, "weather"), at(0));
+    tasks.see(payroll, call(1, "payroll"), at(0));
+    let mut records = tasks.see(payroll, answered(1, false, "paid"), at(1));
+    records.extend(tasks.see(weather, answered(1, false, "晴"), at(1)));
+    let seen: Vec<_> =
+        steps(&records).iter().map(|s| (s.action_name.as_str(), s.observation.as_str())).collect();
+    assert_eq!(seen, [("payroll", "paid"), ("weather", "晴")]);
+    // A cancellation comes by itself.
+    tasks.see(Way::Exchange(3), call(2, "slow"), at(2));
+    let cancelled = Message::Cancelled { id: id(2), reason: String::new() };
+    let cancelled = tasks.see(Way::Exchange(4), cancelled, at(3));
+    assert_eq!(steps(&cancelled)[0].observation, "cancelled");
+    assert_eq!((tasks.is_busy(), tasks.unanswered), (false, 0));
 }
 
 #[test]
@@ -146,6 +168,7 @@ fn long_texts_are_cut_where_they_may_be_and_say_so() {
 fn an_argument_free_call_has_no_detail() {
     let mut tasks = tasks(None);
     tasks.see(
+        Way::Common,
         Message::Call(Call {
             id: id(1),
             tool: "now".to_owned(),
@@ -154,5 +177,5 @@ fn an_argument_free_call_has_no_detail() {
         }),
         at(0),
     );
-    assert_eq!(steps(&tasks.see(answered(1, false, "12:00"), at(0)))[0].action_detail, "");
+    assert_eq!(steps(&tasks.see(Way::Common, answered(1, false, "12:00"), at(0)))[0].action_detail, "");
 }
