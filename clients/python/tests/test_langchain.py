@@ -8,9 +8,8 @@ import unittest
 from typing import Any, Iterator, List, Tuple
 from unittest import mock
 
-from hindsight_client import Client
-from hindsight_client import langchain as under_test
-from hindsight_client.langchain import HindsightCallbackHandler, HindsightMiddleware
+from hindsight_client import Client, Recall
+from hindsight_client.langchain import HindsightCallbackHandler, HindsightMiddleware, _middleware
 from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_tool_call
 from langchain.tools import tool
@@ -228,7 +227,10 @@ class LangChain(unittest.TestCase):
             self.assertIsInstance(error, raised or ())
 
     def test_a_run_that_fails_leaves_no_watch(self) -> None:
-        self.client.recorder.close()  # Nothing of it has to be judged.
+        # Neither is anything of it to be judged, nor to be looked for.
+        self.client.recorder.close()
+        nothing = Recall("", "", (), "nothing is known", False, 0)
+        self.client.recall = lambda *args, **kwargs: nothing  # type: ignore[method-assign]
         memory = HindsightMiddleware(self.client, user=self.user, timeout=LIMIT)
         before = threading.active_count()
         for agent, raised in self.endings(memory):
@@ -244,7 +246,7 @@ class LangChain(unittest.TestCase):
     def test_without_a_handler_few_watches_stay_and_not_for_long(self) -> None:
         memory = HindsightMiddleware(self.client, user=self.user, timeout=LIMIT)
         before = threading.active_count()
-        with mock.patch.object(under_test, "WATCHES", 3), mock.patch.object(under_test, "IDLE", 0.5):
+        with mock.patch.object(_middleware, "WATCHES", 3), mock.patch.object(_middleware, "IDLE", 0.5):
             for agent, raised in self.endings(memory):
                 for _ in range(5):
                     self.run_to_its_end(agent.invoke, raised)

@@ -136,11 +136,11 @@ class Task:
     def add_receipt(self, receipt_id: str) -> None:
         """Names a recall or a reminder that shapes the task, up to its end. Recalls made in its context and what a watch
         of it says are named already. The first 64 count."""
-        if not is_receipt(receipt_id):
+        if receipt_id and not is_receipt(receipt_id):
             self._recorder.lose(f"{as_text(receipt_id)!r} is no receipt_id of a recall, nor reminder_id of a reminder")
             return
         with self._lock:
-            if receipt_id not in self.receipts and len(self.receipts) < TAGS:
+            if receipt_id and receipt_id not in self.receipts and len(self.receipts) < TAGS:
                 self.receipts.append(receipt_id)
 
     def conclude(

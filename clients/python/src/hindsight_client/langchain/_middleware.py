@@ -1,35 +1,29 @@
-"""LangChain 1.x and LangGraph: what an agent does is recorded, what is remembered is placed before it, and a call that
-is known to fail is warned about.
-
->>> agent = create_agent(model, tools, middleware=[HindsightMiddleware(client)])
->>> agent.invoke({"messages": ["..."]}, {"callbacks": [HindsightCallbackHandler(client)]})
-"""
+"""Places what is remembered before an agent, and warns of its calls."""
 
 from __future__ import annotations
 
 import asyncio
-import datetime
 import logging
 import threading
 import uuid
 from collections import OrderedDict
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Awaitable, Callable, Dict, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, Union
+from typing import Annotated, Any, Awaitable, Callable, Dict, Iterator, List, Literal, Optional, Sequence, Tuple, Union
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, PrivateStateAttr, ToolCallRequest
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 from langgraph.config import get_config
 from typing_extensions import NotRequired
 
-from ._convert import Where
-from ._words import as_text
-from .client import Client
-from .task import Task, current_task
-from .types import Reminder
-from .watch import Watch
+from .._convert import Where
+from .._words import as_text
+from ..client import Client
+from ..task import Task, current_task
+from ..types import Reminder
+from ..watch import Watch
+from ._handler import HindsightCallbackHandler, Root
+from ._messages import last_text, messages_of, text_of
 
 log = logging.getLogger("hindsight_client")
 
@@ -40,215 +34,6 @@ IDLE = 60.0
 """A watch of which nothing is heard for so many seconds is ended until the next call."""
 HELD = "hindsight_held"
 """Marks the answer to a call that was not made."""
-
-
-@dataclass
-class _Root:
-    """One run of an agent."""
-
-    task: Task
-    own: bool
-    """Whether it ends with the run; a task that was open before goes on."""
-    at_end: "Dict[str, Callable[[], None]]" = field(default_factory=dict)
-    """Called when the run ends, however it does."""
-    over: bool = False
-
-
-@dataclass
-class _Call:
-    """A tool that runs."""
-
-    name: str
-    arguments: Any
-    started_at: datetime.datetime
-
-
-class HindsightCallbackHandler(BaseCallbackHandler):
-    """Records every run as a task: the goal is the user's last message, each tool call and each text of the model is a
-    step, the last text is the conclusion, an error ends it as failed. Within ``with client.task(...)`` the steps join
-    that task. One handler may serve many runs at a time."""
-
-    run_inline = True
-
-    def __init__(
-        self,
-        client: Client,
-        *,
-        user: Union[str, Callable[[Mapping[str, Any]], str]] = "",
-        agent: str = "",
-        session: str = "",
-        task_type: str = "",
-        environment: Where = None,
-        shared: bool = False,
-    ) -> None:
-        """As for :meth:`Client.task`; without a ``session`` it is LangGraph's ``thread_id``. ``user``: the person the agent
-        works for, or how to read it from the metadata of a run; a run of which it names nobody is not recorded."""
-        self._client = client
-        self._user = user
-        self._about = dict(agent=agent, task_type=task_type, environment=environment, shared=shared)
-        self._session = session
-        self._lock = threading.Lock()
-        self._roots: Dict[uuid.UUID, _Root] = {}
-        """By every run within it."""
-        self._calls: Dict[uuid.UUID, _Call] = {}
-
-    def root_of(self, run_id: Optional[uuid.UUID]) -> Optional[_Root]:
-        """The run of an agent that a run is part of."""
-        with self._lock:
-            return self._roots.get(run_id) if run_id else None
-
-    def on_chain_start(
-        self,
-        serialized: Any,
-        inputs: Any,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: Optional[uuid.UUID] = None,
-        metadata: Optional[Dict[str, Any]] = None,
-        **kwargs: Any,
-    ) -> None:
-        if parent_run_id is not None:
-            self._join(run_id, parent_run_id)
-            return
-        open_task = current_task()
-        task = open_task or self._begin(inputs, metadata or {})
-        if task is not None:
-            with self._lock:
-                self._roots[run_id] = _Root(task, own=open_task is None)
-
-    def on_chain_end(self, outputs: Any, *, run_id: uuid.UUID, parent_run_id: Optional[uuid.UUID] = None, **kwargs: Any) -> None:
-        root = self._leave(run_id)
-        if root and parent_run_id is None:
-            if root.own:
-                root.task.conclude("unknown", _last_text(outputs))
-            self._end(root)
-
-    def on_chain_error(
-        self, error: BaseException, *, run_id: uuid.UUID, parent_run_id: Optional[uuid.UUID] = None, **kwargs: Any
-    ) -> None:
-        root = self._leave(run_id)
-        if root and parent_run_id is None:
-            if root.own and isinstance(error, Exception) and not _is_control_flow(error):
-                root.task.fail(as_text(error))
-            elif root.own:
-                root.task.conclude("unknown", type(error).__name__)
-            self._end(root)
-
-    def on_tool_start(
-        self,
-        serialized: Any,
-        input_str: str,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: Optional[uuid.UUID] = None,
-        inputs: Optional[Dict[str, Any]] = None,
-        **kwargs: Any,
-    ) -> None:
-        self._join(run_id, parent_run_id)
-        name = (serialized or {}).get("name") or kwargs.get("name") or "unnamed"
-        self._called(run_id, name, input_str if inputs is None else inputs)
-
-    def on_tool_end(self, output: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
-        text = _text(output)
-        failed = getattr(output, "status", None) == "error"
-        self._returned(run_id, None if failed else text, text if failed else None)
-
-    def on_tool_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
-        self._returned(run_id, None, as_text(error))
-
-    def on_retriever_start(
-        self,
-        serialized: Any,
-        query: str,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: Optional[uuid.UUID] = None,
-        **kwargs: Any,
-    ) -> None:
-        self._join(run_id, parent_run_id)
-        self._called(run_id, kwargs.get("name") or (serialized or {}).get("name") or "retriever", query)
-
-    def on_retriever_end(self, documents: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
-        self._returned(run_id, "\n\n".join(getattr(d, "page_content", as_text(d)) for d in documents), None)
-
-    def on_retriever_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
-        self._returned(run_id, None, as_text(error))
-
-    def on_chat_model_start(
-        self,
-        serialized: Any,
-        messages: Any,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: Optional[uuid.UUID] = None,
-        **kwargs: Any,
-    ) -> None:
-        self._join(run_id, parent_run_id)
-
-    def on_llm_start(
-        self,
-        serialized: Any,
-        prompts: Any,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: Optional[uuid.UUID] = None,
-        **kwargs: Any,
-    ) -> None:
-        self._join(run_id, parent_run_id)
-
-    def on_llm_end(self, response: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
-        root = self._leave(run_id)
-        if root is None:
-            return
-        for generation in (g for several in response.generations for g in several[:1]):
-            text = _text(getattr(generation, "message", None) or generation.text)
-            if text.strip():
-                root.task.reasoning(text)
-
-    def on_llm_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
-        self._leave(run_id)
-
-    def _begin(self, inputs: Any, metadata: Dict[str, Any]) -> Optional[Task]:
-        try:
-            user = self._user(metadata) if callable(self._user) else self._user
-            if callable(self._user) and not user and not self._about["shared"]:
-                raise ValueError("its metadata names no user, and without one it would belong to everyone")
-            session = self._session or str(metadata.get("thread_id", ""))
-            goal = _goal(inputs) or "no goal was stated"
-            return self._client.task(goal, user=user, session=session, **self._about)  # type: ignore[arg-type]
-        except Exception as error:  # A broken memory never breaks the agent.
-            self._client.recorder.lose(as_text(error))
-            log.warning("a run is not recorded: %s", as_text(error))
-            return None
-
-    def _end(self, root: _Root) -> None:
-        if root.own:
-            root.task.end()
-        root.over = True
-        for end in list(root.at_end.values()):
-            end()
-
-    def _join(self, run_id: uuid.UUID, parent_run_id: Optional[uuid.UUID]) -> None:
-        with self._lock:
-            root = self._roots.get(parent_run_id) if parent_run_id else None
-            if root is not None:
-                self._roots[run_id] = root
-
-    def _leave(self, run_id: uuid.UUID) -> Optional[_Root]:
-        with self._lock:
-            return self._roots.pop(run_id, None)
-
-    def _called(self, run_id: uuid.UUID, name: str, arguments: Any) -> None:
-        with self._lock:
-            if run_id in self._roots:
-                self._calls[run_id] = _Call(name, arguments, datetime.datetime.now(datetime.timezone.utc))
-
-    def _returned(self, run_id: uuid.UUID, output: Optional[str], error: Optional[str]) -> None:
-        root = self._leave(run_id)
-        with self._lock:
-            call = self._calls.pop(run_id, None)
-        if root and call:
-            root.task.tool_call(call.name, call.arguments, output, error=error, started_at=call.started_at)
 
 
 class _MemoryState(AgentState[Any]):
@@ -299,7 +84,7 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
             task, _ = _surroundings()
             user = self._user(runtime) if callable(self._user) else self._user or (task.user if task else "")
             recalled = self._client.recall(
-                _last_text(state, HumanMessage),
+                last_text(state, HumanMessage),
                 user=user,
                 token_budget=self._token_budget,
                 timeout=self._timeout,
@@ -413,7 +198,7 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _after(self, watch: Watch, request: ToolCallRequest, result: Any) -> Optional[Reminder]:
         call = request.tool_call
-        text = _text(result)
+        text = text_of(result)
         failure = text if getattr(result, "status", None) == "error" else None
         try:
             return watch.after_call(call["name"], call["args"], text, error=failure, call_id=call["id"] or "")
@@ -443,7 +228,7 @@ def _instead(request: ToolCallRequest, reminder: Reminder) -> ToolMessage:
 
 def _was_held(request: ToolCallRequest) -> bool:
     """Whether the same call was answered with a warning before, on this watch or on an earlier one."""
-    messages = _messages(request.state)
+    messages = messages_of(request.state)
     held = {m.tool_call_id for m in messages if isinstance(m, ToolMessage) and HELD in m.response_metadata}
     calls = (call for m in messages for call in getattr(m, "tool_calls", ()) if call["id"] in held)
     now = request.tool_call
@@ -461,7 +246,7 @@ def _annotated(result: Any, reminders: "Sequence[Optional[Reminder]]") -> Any:
     return result.model_copy(update={"content": content})
 
 
-def _surroundings() -> "Tuple[Optional[Task], Optional[_Root]]":
+def _surroundings() -> "Tuple[Optional[Task], Optional[Root]]":
     """The task that this is called in, and the run that a handler among its callbacks records."""
     try:
         callbacks = get_config().get("callbacks")
@@ -477,44 +262,3 @@ def _surroundings() -> "Tuple[Optional[Task], Optional[_Root]]":
 
 def _run(state: Any) -> str:
     return str(state.get("hindsight_run", "")) if isinstance(state, dict) else ""
-
-
-def _is_control_flow(error: Exception) -> bool:
-    """LangGraph interrupts a run by an exception."""
-    return any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, BaseMessage):
-        return str(value.text)
-    return as_text(value)
-
-
-def _messages(value: Any) -> List[Any]:
-    found = value.get("messages", []) if isinstance(value, dict) else value if isinstance(value, list) else []
-    return found if isinstance(found, list) else [found]
-
-
-def _last_text(value: Any, kind: Any = BaseMessage) -> str:
-    """The text of the last message of that kind, else of whatever the value is."""
-    for message in reversed(_messages(value)):
-        if isinstance(message, kind):
-            return _text(message)
-    return "" if isinstance(value, dict) and "messages" in value else as_text(value)
-
-
-def _goal(inputs: Any) -> str:
-    """The user's last message, or the input of a chain that takes none."""
-    for message in reversed(_messages(inputs)):
-        if isinstance(message, str):
-            return message
-        if isinstance(message, HumanMessage):
-            return _text(message)
-        if isinstance(message, dict) and message.get("role") in ("user", "human"):
-            return as_text(message.get("content"))
-        if isinstance(message, (tuple, list)) and len(message) == 2 and message[0] in ("user", "human"):
-            return as_text(message[1])
-    if isinstance(inputs, dict):
-        stated = (inputs.get(name) for name in ("input", "question", "query", "goal"))
-        return next((s for s in stated if isinstance(s, str) and s.strip()), as_text(inputs))
-    return as_text(inputs)
