@@ -24,7 +24,7 @@ use super::{
 
 /// Bytes that wait to be read; more are lost to memory, and counted.
 const WAITING_BYTES: usize = 64 * 1024 * 1024;
-/// Longest message that is read.
+/// Longest message that is read; a longer one passes unseen.
 pub(crate) const MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 
 /// What passed, and what became of it.

@@ -8,6 +8,8 @@ pub(crate) struct Events {
     lines: Lines,
     raw: Vec<u8>,
     limit: usize,
+    /// Within an event that is too long to be held.
+    parted: bool,
 }
 
 /// A part of the stream. All parts together are exactly the bytes that arrived, in order.
@@ -16,30 +18,31 @@ pub(crate) struct Event {
     pub raw: Vec<u8>,
     /// What it carries. `None`: nothing, or it is too long to be held.
     pub data: Option<Vec<u8>>,
+    /// An event begins with it that is too long to be held.
+    pub is_long: bool,
 }
 
 impl Events {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { lines: Lines::new(limit), raw: Vec::new(), limit }
+        Self { lines: Lines::new(limit), raw: Vec::new(), limit, parted: false }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(Event)) {
-        let Self { lines, raw, limit } = self;
-        lines.push(bytes, |piece| match piece {
-            Piece::Line(line) => {
-                raw.extend_from_slice(line);
-                if matches!(line, b"\n" | b"\r\n") {
-                    let raw = std::mem::take(raw);
-                    let data = data(&raw);
-                    take(Event { raw, data });
-                } else if raw.len() > *limit {
-                    take(Event { raw: std::mem::take(raw), data: None });
-                }
+        let Self { lines, raw, limit, parted } = self;
+        lines.push(bytes, |piece| {
+            let (bytes, is_line) = match piece {
+                Piece::Line(line) => (line, true),
+                Piece::Part(part) => (part, false),
+            };
+            raw.extend_from_slice(bytes);
+            let ends = is_line && matches!(bytes, b"\n" | b"\r\n");
+            if !ends && is_line && raw.len() <= *limit {
+                return;
             }
-            Piece::Part(part) => {
-                raw.extend_from_slice(part);
-                take(Event { raw: std::mem::take(raw), data: None });
-            }
+            let raw = std::mem::take(raw);
+            let within = std::mem::replace(parted, !ends);
+            let data = if ends && !within { data(&raw) } else { None };
+            take(Event { raw, data, is_long: !ends && !within });
         });
     }
 
@@ -110,6 +113,26 @@ mod tests {
             let (raw, data) = through(stream.as_bytes(), chunk);
             assert_eq!(raw, stream.as_bytes());
             assert_eq!(data, ["{\"a\":\n1}".as_bytes(), "天".as_bytes()], "in pieces of {chunk}");
+        }
+    }
+
+    #[test]
+    fn an_event_that_is_too_long_is_given_in_parts_and_counts_once() {
+        let line = "x".repeat(50);
+        let stream = format!(
+            "data: {line}{line}\ndata: {line}\ndata: rest\n\ndata: next\n\ndata: {line}\n: {line}\n\n"
+        );
+        for chunk in [1, 7, 500] {
+            let (mut events, mut raw, mut all, mut long) = (Events::new(64), Vec::new(), Vec::new(), 0);
+            for bytes in stream.as_bytes().chunks(chunk) {
+                events.push(bytes, |event| {
+                    raw.extend(event.raw);
+                    all.extend(event.data);
+                    long += u32::from(event.is_long);
+                });
+            }
+            assert_eq!(String::from_utf8(raw).unwrap(), stream);
+            assert_eq!((all, long), (vec![b"next".to_vec()], 2), "in pieces of {chunk}");
         }
     }
 

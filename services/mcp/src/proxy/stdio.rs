@@ -20,7 +20,7 @@ use super::{
     frame::{Lines, Piece},
     gate::{Gate, Verdict},
     message::Side,
-    observe::Tap,
+    observe::{MESSAGE_BYTES, Tap},
 };
 
 #[cfg(test)]
@@ -28,8 +28,6 @@ mod tests;
 
 /// Read at once.
 const CHUNK: usize = 64 * 1024;
-/// Longest message that a gate holds to look at it; a longer one passes unseen.
-const HELD: usize = 8 * 1024 * 1024;
 /// A signal to a whole group of processes has reached the server by itself after this time.
 const GROUP: Duration = Duration::from_millis(100);
 /// What the server still had to say is there so long after its end; something it left behind may hold its
@@ -153,7 +151,7 @@ struct Asked<W> {
 
 impl<W: Write> Asked<W> {
     fn requests(&self, mut from: impl Read, mut to: impl Write, mut tap: Tap) {
-        let mut lines = Lines::new(HELD);
+        let mut lines = Lines::new(MESSAGE_BYTES);
         each_chunk(&mut from, |chunk| {
             tap.copy(chunk);
             let mut written = Ok(());
@@ -175,7 +173,7 @@ impl<W: Write> Asked<W> {
     }
 
     fn answers(&self, mut from: impl Read, mut tap: Tap) {
-        let mut lines = Lines::new(HELD);
+        let mut lines = Lines::new(MESSAGE_BYTES);
         each_chunk(&mut from, |chunk| {
             tap.copy(chunk);
             let mut written = Ok(());

@@ -12,13 +12,10 @@ use super::super::{
     calls::Way,
     gate::{Gate, Verdict},
     message::Side,
-    observe::Seen,
+    observe::{MESSAGE_BYTES, Seen},
     sse::{Events, with_data},
 };
 use super::body::{self, Message};
-
-/// Longest event that is looked at before it is passed on.
-const EVENT: usize = 8 * 1024 * 1024;
 
 /// What passes is noted for its connection.
 #[derive(Debug)]
@@ -99,7 +96,7 @@ impl Exchange {
     fn events(self, body: Body) -> Body {
         let reader = Reader {
             body: body.into_data_stream(),
-            events: Events::new(EVENT),
+            events: Events::new(MESSAGE_BYTES),
             exchange: self,
             ended: false,
         };
@@ -136,8 +133,13 @@ impl<S: Stream<Item = Result<Bytes, axum::Error>> + Unpin> Reader<S> {
             };
             let mut whole = Vec::new();
             self.events.push(&chunk, |event| whole.push(event));
-            for data in whole.iter().filter_map(|e| e.data.as_ref()) {
-                self.exchange.note(Side::Server, Bytes::copy_from_slice(data));
+            for event in &whole {
+                if event.is_long {
+                    connection.notes.too_long();
+                }
+                if let Some(data) = &event.data {
+                    self.exchange.note(Side::Server, Bytes::copy_from_slice(data));
+                }
             }
             let Some(gate) = &connection.gate else { return Some(Ok(chunk)) };
             let mut passed = Vec::with_capacity(chunk.len());

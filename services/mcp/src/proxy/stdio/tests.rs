@@ -164,7 +164,7 @@ proptest! {
 
 #[test]
 fn a_line_longer_than_is_held_passes() {
-    let line = vec![b'y'; HELD + 3 * CHUNK];
+    let line = vec![b'y'; MESSAGE_BYTES + 3 * CHUNK];
     let pieces = vec![b"{\"jsonrpc\":\"2.0\"".to_vec(), line, b"}\n{}\n".to_vec()];
     passes_unchanged(Mode::Confirm, Memory::later().1, pieces.clone(), pieces);
 }
