@@ -384,6 +384,31 @@ class Memory(unittest.IsolatedAsyncioTestCase):
     def proxied(self, mode):
         return stdio(proxied(DEPLOY, "--mode", mode, "--goal", self.goal, "--patience", "20s"))
 
+    async def test_agents_at_a_time_are_runs_of_their_own_over_http(self):
+        """Both protocols: the newer one has no sessions, and its clients count alike."""
+        port = free_port()
+        server = await asyncio.create_subprocess_exec(*DEPLOY, str(port), stdout=-3, stderr=-3)
+        self.addAsyncCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        direct = f"http://127.0.0.1:{port}/mcp"
+        await reached(direct)
+
+        async def agent(url, mode, service):
+            async with Client(url, mode=mode) as client:
+                for n in range(6):
+                    await client.call_tool("status", {"service": f"{service}-{n}"})
+
+        command = [BIN, "mcp-proxy", "--server", SERVER, "--goal", self.goal, "--url", direct]
+        async with running(command, f"{direct} at ") as between:
+            for mode in ["auto", "legacy"]:
+                await asyncio.gather(agent(between, mode, "shop"), agent(between, mode, "mail"))
+        await self.until("four judged runs", lambda: len(self.runs()) == 4)
+        for run in self.runs():
+            services = [json.loads(step.action_detail)["service"] for step in run.trajectory.steps]
+            name = services[0].split("-")[0]
+            self.assertEqual(services, [f"{name}-{n}" for n in range(6)])
+            self.assertEqual([s.observation for s in run.trajectory.steps], [f"{s} is stopped" for s in services])
+
     async def test_a_call_that_failed_often_is_warned_of(self):
         for _ in range(3):
             async with Client(self.proxied("observe")) as client:
