@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, builder::Resettable};
 use secrecy::SecretString;
 
 use crate::commands::{
@@ -17,6 +17,22 @@ pub(crate) struct Cli {
     pub global: Global,
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Reads the command line. A variable of the environment that is empty is none: `${NAME:-}` leaves such.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let mut command = without_empty(Self::command());
+        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        Self::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
+    }
+}
+
+fn without_empty(command: clap::Command) -> clap::Command {
+    let is_empty = |arg: &Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
+        .mut_subcommands(without_empty)
 }
 
 #[derive(Debug, Clone, Args)]

@@ -108,6 +108,16 @@ impl Context {
         self.config_quiet(self.sources(vec![]))
     }
 
+    /// The settings as they are when nothing is set.
+    pub(crate) fn default_config(&self) -> Result<Config, Failure> {
+        self.config_quiet(Sources::default())
+    }
+
+    /// Whether everything goes to a server that is named.
+    pub(crate) fn names_server(&self) -> bool {
+        self.global.server.is_some()
+    }
+
     /// Gives `work` a client: of the server that is named, of the one that serves the data directory, or
     /// of all roles in this process on the data directory.
     pub(crate) async fn with_client<T, F>(&self, work: impl FnOnce(Client) -> F) -> Result<T, Failure>

@@ -13,14 +13,12 @@ mod ui;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use hindsight_wiring::code;
 
 use crate::{cli::Cli, context::Context};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read() {
         Ok(cli) => cli,
         Err(usage) => {
             // Printing can only fail when nobody reads.

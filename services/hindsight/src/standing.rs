@@ -19,13 +19,20 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// How long the end of the roles in this process is waited for.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Runs `work`, which begins at once, with a memory that comes as soon as it can.
+/// Runs `work`, which begins at once, with a memory that comes as soon as it can. Nothing that is wrong with the
+/// memory or its settings keeps it from that.
 pub(crate) async fn beside(
     context: &Context,
     work: impl AsyncFnOnce(Memory) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
-    let config = context.client_config()?;
+    if context.ui.json {
+        context.ui.note("--json changes nothing here: what is written is the protocol");
+    }
     let (there, memory) = Memory::later();
+    let Some(config) = settings(context) else {
+        drop(there);
+        return work(memory).await;
+    };
     let search = Search { context, config: &config, there, memory: memory.clone(), held: Cell::new(false) };
     let over = Notify::new();
     let (working, remembering) = (work(memory), search.run(&over));
@@ -39,6 +46,20 @@ pub(crate) async fn beside(
         let _ = timeout(FAREWELL, remembering).await;
     }
     done
+}
+
+/// What a memory is found with. `None`: it cannot be, for a mistake that has been told.
+fn settings(context: &Context) -> Option<Config> {
+    let failure = match context.client_config() {
+        Ok(config) => return Some(config),
+        Err(failure) => failure,
+    };
+    // A server that is named has settings of its own.
+    let named = context.names_server();
+    let without = if named { "these settings" } else { "memory, until it is started again" };
+    context.ui.note(&format!("hindsight: {failure}; going on without {without}"));
+    // With them the log begins in either case; but the directory that they name is not the one that was meant.
+    context.default_config().ok().filter(|_| named)
 }
 
 struct Search<'a> {

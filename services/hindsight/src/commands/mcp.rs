@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use hindsight_mcp::server::{HttpServer, MemoryServer, OpenError};
+use hindsight_mcp::server::{HttpServer, MemoryServer, OpenError, origin};
 use hindsight_runtime::StopSignal;
 use hindsight_wiring::{Failure, code};
 use tokio::net::TcpListener;
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IP:PORT")]
     http: Option<SocketAddr>,
     /// Let web pages of this origin in, as in https://app.example.com:443. May be given several times.
-    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin, requires = "http")]
     allow_origin: Vec<String>,
 }
 

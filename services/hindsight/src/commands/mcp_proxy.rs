@@ -43,9 +43,13 @@ pub(crate) struct Args {
     /// Stand before this server over streamable HTTP, as in http://HOST:PORT/mcp.
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
-    /// Where clients reach the proxy of --url; port 0 takes a free one.
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0", requires = "url")]
-    listen: SocketAddr,
+    /// Where clients reach the proxy of --url; port 0 takes a free one. [default: 127.0.0.1:0]
+    #[arg(long, value_name = "IP:PORT", requires = "url", conflicts_with = "command")]
+    listen: Option<SocketAddr>,
+    /// Let --listen name an address that other machines reach. The proxy asks them for nothing: whoever reaches it
+    /// uses the server, and is told what the memory of this process knows.
+    #[arg(long, requires = "listen", conflicts_with = "command")]
+    allow_remote: bool,
     /// Start this server and stand before its standard input and output.
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "url")]
     command: Vec<OsString>,
@@ -78,12 +82,26 @@ impl From<Mode> for proxy::Mode {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, humantime::DurationError> {
-    humantime::parse_duration(text)
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|e| format!("{e}; write it like 10m or 500ms"))
+}
+
+/// Where the proxy is reached, unless that lets in whom nobody meant to let in.
+fn address(args: &Args) -> Result<SocketAddr, Failure> {
+    let address = args.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
+    if address.ip().is_loopback() || args.allow_remote {
+        return Ok(address);
+    }
+    let message = format!(
+        "--listen {address} is reached from other machines, and the proxy asks for no key: anyone could use the server, \
+         and the memory; listen on 127.0.0.1, or give --allow-remote where something else keeps others out"
+    );
+    Err(Failure::new(code::USAGE, message))
 }
 
 /// Passes messages on until the server or the client ends; the exit code is that of the server.
 pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
+    let address = address(&args)?;
     let settings = Settings {
         mode: args.mode.into(),
         about: About {
@@ -97,7 +115,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> Result<u8, Failure> {
         patience: args.patience,
     };
     standing::beside(context, async |memory| match &args.url {
-        Some(url) => over_http(url, args.listen, settings, memory, context).await,
+        Some(url) => over_http(url, address, settings, memory, context).await,
         None => proxy::stdio(&args.command, settings, memory).await.map_err(|e| {
             let server = args.command.first().map(|c| c.to_string_lossy()).unwrap_or_default();
             Failure::new(NOT_STARTED, format!("cannot run `{server}`: {e}"))

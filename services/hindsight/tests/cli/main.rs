@@ -7,6 +7,7 @@ mod evaluate;
 mod lessons;
 mod letters;
 mod life;
+mod mcp;
 mod memory;
 mod process;
 mod recall;

@@ -86,7 +86,7 @@ impl Home {
     }
 }
 
-pub(crate) struct Ran(Output);
+pub(crate) struct Ran(pub(crate) Output);
 
 impl Ran {
     pub(crate) fn code(&self) -> i32 {
