@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hindsight_types::{
-    Event, EventBody, EventId, Outcome, OutcomeStatus, Scope, Step, StepStatus, TaskCompleted, TaskStarted,
-    TenantId, TraceId, Trajectory, Visibility,
+    Event, EventBody, EventId, Outcome, OutcomeStatus, ReceiptId, Scope, Step, StepStatus, TaskCompleted,
+    TaskStarted, TenantId, TraceId, Trajectory, Visibility, limits,
 };
 
 use crate::{environment, otlp, status};
@@ -131,7 +131,7 @@ pub fn ending(events: &[Event]) -> Option<Event> {
 ///
 /// The run belongs to the scope of its start. Events that everyone in the tenant may see join it;
 /// events of another user, task type or agent never do. Of several events for the same place the first
-/// recorded counts; of several completions the one of the most steps, and of those one that knows the
+/// recorded counts, but a start that comes again adds receipts: an agent is told of them on its way. Of several completions the one of the most steps, and of those one that knows the
 /// outcome. Steps beyond the announced count are left out. Spans are woven into steps first.
 pub fn assemble(mut events: Vec<Event>) -> Assembly {
     events.sort_by_key(|e| (e.recorded_at, e.event_id));
@@ -145,16 +145,20 @@ pub fn assemble(mut events: Vec<Event>) -> Assembly {
     let foreign = total - events.len();
     let events = otlp::weave(events, scope.as_ref());
     let (mut started, mut completed, mut steps) = (None, None, BTreeMap::new());
+    let mut receipts = Vec::new();
     for Event { trace_id, scope, recorded_at, body, .. } in events {
         match body {
-            EventBody::Started(s) if started.is_none() => started = Some((trace_id, scope, recorded_at, s)),
+            EventBody::Started(s) => {
+                name(&mut receipts, &s.receipts);
+                started.get_or_insert((trace_id, scope, recorded_at, s));
+            }
             EventBody::Completed(c) if completed.as_ref().is_none_or(|(_, before)| says_more(&c, before)) => {
                 completed = Some((recorded_at, c));
             }
             EventBody::Step(s) => {
                 steps.entry(s.step_index).or_insert(s);
             }
-            EventBody::Started(_) | EventBody::Completed(_) | EventBody::Span(_) => {}
+            EventBody::Completed(_) | EventBody::Span(_) => {}
         }
     }
     let missing = missing(started.is_some(), completed.as_ref().map(|(_, c)| c.step_count), &steps);
@@ -174,12 +178,21 @@ pub fn assemble(mut events: Vec<Event>) -> Assembly {
         steps: steps.into_values().filter(|s| s.step_index < end.step_count).collect(),
         outcome: end.outcome,
         environment: start.environment,
-        receipts: start.receipts,
+        receipts,
         started_at,
         ended_at: ended_at.max(started_at),
     };
     complete(&mut t);
     Assembly::Complete(Box::new(t))
+}
+
+/// Adds receipts that are not there yet, as far as a run may name them.
+pub(crate) fn name(receipts: &mut Vec<ReceiptId>, more: &[ReceiptId]) {
+    for receipt in more {
+        if receipts.len() < limits::TAGS && !receipts.contains(receipt) {
+            receipts.push(*receipt);
+        }
+    }
 }
 
 /// Whether a completion counts rather than one recorded before it.

@@ -87,6 +87,28 @@ proptest! {
 }
 
 #[test]
+fn a_start_that_comes_again_adds_its_receipts_whenever_it_was_recorded() {
+    let events = split(run(2));
+    let again = |receipts: &[ReceiptId], seconds: i64| {
+        let mut event = events[0].clone();
+        event.event_id = EventId::derived(&event.scope.tenant, &event.trace_id, &format!("{receipts:?}"));
+        event.recorded_at += jiff::SignedDuration::from_secs(seconds);
+        let EventBody::Started(start) = &mut event.body else { panic!("{event:?}") };
+        start.goal.push_str(" again");
+        start.receipts = receipts.to_vec();
+        event
+    };
+    let told = |more: Vec<Event>| whole(assemble(events.iter().cloned().chain(more).collect()));
+    let first = whole(assemble(events.clone()));
+    let new: Vec<ReceiptId> = (0..100).map(|_| ReceiptId::generate()).collect();
+    let run = told(vec![again(&new[..1], 10), again(&new[..2], 20), again(&new[..1], 10)]);
+    assert_eq!(run.receipts, [&*first.receipts, &new[..2]].concat());
+    assert_eq!((run.task_description, run.started_at), (first.task_description, first.started_at));
+    assert_eq!(told(vec![again(&new[..1], -10)]).receipts[0], new[0]);
+    assert_eq!(told(vec![again(&new, 1)]).receipts.len(), limits::TAGS);
+}
+
+#[test]
 fn a_run_that_has_grown_ends_again() {
     let (short, long) = (split(run(2)), split(run(4)));
     let both: Vec<Event> = short.iter().chain(&long).cloned().collect();

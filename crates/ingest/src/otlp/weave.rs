@@ -16,6 +16,7 @@ use hindsight_types::{
 
 use self::family::Family;
 use super::environment::{MODEL, TOKENS};
+use crate::assemble;
 
 /// Whether an event ends its run: the root of a trace does.
 pub fn ends(body: &EventBody) -> bool {
@@ -168,11 +169,7 @@ fn task(spans: &[TraceSpan], top: Option<&TraceSpan>, goal: String) -> TaskStart
     // The outermost goes before the others in everything that is said once.
     let each = || top.into_iter().chain(spans);
     let mut receipts = Vec::new();
-    for receipt in spans.iter().flat_map(|s| &s.task.receipts) {
-        if !receipts.contains(receipt) && receipts.len() < limits::TAGS {
-            receipts.push(*receipt);
-        }
-    }
+    spans.iter().for_each(|s| assemble::name(&mut receipts, &s.task.receipts));
     TaskStarted {
         goal,
         session: each().find_map(|s| s.task.session.clone()),
