@@ -6,7 +6,7 @@ use hindsight_proto::recall::v1::Reminder;
 
 use super::watch::Reply;
 
-/// Late words that are kept for a task; beyond, the oldest are dropped.
+/// Late words that are kept for a task; beyond, the oldest about a call are dropped.
 const OWED: usize = 16;
 
 /// What words are about.
@@ -51,7 +51,8 @@ impl Owed {
         }
         self.settle();
         if self.0.len() >= OWED {
-            self.0.pop_front();
+            let oldest = self.0.iter().position(|late| late.subject != Subject::Task);
+            oldest.and_then(|at| self.0.remove(at));
         }
         self.0.push_back(Late { subject, reply, came: None });
     }
@@ -131,8 +132,10 @@ mod tests {
     #[test]
     fn few_are_kept() {
         let mut all = Owed::default();
+        let task = owed(Subject::Task, &mut all);
         let answers: Vec<_> = (0..OWED + 3).map(|n| owed(call(n), &mut all)).collect();
         let heard = answers.into_iter().filter(|a| !a.is_closed()).count();
-        assert_eq!((heard, all.0.len()), (OWED, OWED));
+        assert_eq!((heard, all.0.len()), (OWED - 1, OWED));
+        assert!(!task.is_closed(), "what is known of the task is kept");
     }
 }
