@@ -253,7 +253,7 @@ async fn a_task_is_known_to_be_open_until_it_ends() {
     let end = whole.pop().unwrap();
     record(&house, whole).await;
     stored(&house, "open-1", 3).await;
-    assert_eq!(open().await, ["open-1"]);
+    until("it is open", || async { (open().await == ["open-1"]).then_some(()) }).await;
     let (answers, _) = record(&house, vec![RecordEventsRequest { sequence: 1, ..end }]).await;
     assert!(answers[0].rejections.is_empty());
     stored(&house, "open-1", 4).await;

@@ -351,7 +351,7 @@ async fn what_a_call_costs_over_http() {
         }
         for (name, place) in [("p50", 1_000), ("p99", 1_980)] {
             let (direct, proxied) = (times[0][place], times[1][place]);
-            eprintln!("{mode:?} {name}: {direct:.0?} direct, {proxied:.0?} through the proxy");
+            eprintln!("{mode:?} {name}: {direct:.2?} direct, {proxied:.2?} through the proxy");
         }
     }
 }
