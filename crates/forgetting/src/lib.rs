@@ -26,8 +26,8 @@ use hindsight_codec::{compaction_task_to_proto, schema};
 use hindsight_ports::{Bus, BusError, Clock, Envelope, Forget, Queue, StoreError, Vacuum};
 use hindsight_proto::event::v1::CompactionRequested;
 use hindsight_types::{
-    CompactionTask, Forgetting, ForgettingId, ForgettingState, Forgotten, MemoryId, Scope, TenantId,
-    Visibility, Work,
+    CompactionTask, Forgetting, ForgettingId, ForgettingState, Forgotten, MemoryId, Scope, Subject, TenantId,
+    Timestamp, TraceId, Visibility, Work,
 };
 use prost::Message as _;
 
@@ -154,13 +154,30 @@ impl Forgetter {
     /// Has what arrived of a subject while it was being forgotten deleted as well. `cause` tells one arrival from
     /// another.
     pub async fn sweep(&self, forgotten: &Forgotten, cause: &str) -> Result<(), Trouble> {
-        let tenant = &forgotten.scope.tenant;
-        let id = ForgettingId::of_late(tenant, &forgotten.subject, forgotten.at, cause);
-        let reason = "it arrived while its subject was being forgotten".to_owned();
+        let Forgotten { scope, subject, at } = forgotten;
+        let reason = "it arrived while its subject was being forgotten";
+        self.by_itself(&scope.tenant, subject.clone(), *at, cause, reason).await
+    }
+
+    /// Has what a run taught everybody taken away: it turned out whose it is. `since`: when it was not known yet.
+    pub async fn take_back(&self, tenant: &TenantId, run: &TraceId, since: Timestamp) -> Result<(), Trouble> {
+        let (subject, reason) = (Subject::Taught(run.clone()), "it turned out whose run it is");
+        self.by_itself(tenant, subject, since, "whose it is", reason).await
+    }
+
+    /// Begins a forgetting that nobody asked for.
+    async fn by_itself(
+        &self,
+        tenant: &TenantId,
+        subject: Subject,
+        at: Timestamp,
+        cause: &str,
+        reason: &str,
+    ) -> Result<(), Trouble> {
+        let id = ForgettingId::of_late(tenant, &subject, at, cause);
         let scope = Scope::new(tenant.clone(), Visibility::Tenant);
-        let subject = forgotten.subject.clone();
-        let forgetting = Forgetting::begin(id, scope, subject, reason, "hindsight".to_owned(), forgotten.at);
-        self.begin(&forgetting).await.map(drop)
+        let (reason, by) = (reason.to_owned(), "hindsight".to_owned());
+        self.begin(&Forgetting::begin(id, scope, subject, reason, by, at)).await.map(drop)
     }
 
     /// Discards dead letters and has files written anew, one part per call; the state is `Proving` when all is done.

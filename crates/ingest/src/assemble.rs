@@ -131,8 +131,8 @@ pub fn ending(events: &[Event]) -> Option<Event> {
 ///
 /// The run belongs to the scope of its start. Events that everyone in the tenant may see join it;
 /// events of another user, task type or agent never do. Of several events for the same place the first
-/// recorded counts, but a start that comes again adds receipts: an agent is told of them on its way. Of several completions the one of the most steps, and of those one that knows the
-/// outcome. Steps beyond the announced count are left out. Spans are woven into steps first.
+/// recorded counts, but a start that comes again adds receipts: an agent is told of them on its way. Of several
+/// completions the one of the most steps counts, and of those one that knows the outcome. Steps beyond the announced count are left out. Spans are woven into steps first.
 pub fn assemble(mut events: Vec<Event>) -> Assembly {
     events.sort_by_key(|e| (e.recorded_at, e.event_id));
     let scope = scope_of(&events).cloned();
@@ -149,7 +149,7 @@ pub fn assemble(mut events: Vec<Event>) -> Assembly {
     for Event { trace_id, scope, recorded_at, body, .. } in events {
         match body {
             EventBody::Started(s) => {
-                name(&mut receipts, &s.receipts);
+                add_receipts(&mut receipts, &s.receipts);
                 started.get_or_insert((trace_id, scope, recorded_at, s));
             }
             EventBody::Completed(c) if completed.as_ref().is_none_or(|(_, before)| says_more(&c, before)) => {
@@ -187,7 +187,7 @@ pub fn assemble(mut events: Vec<Event>) -> Assembly {
 }
 
 /// Adds receipts that are not there yet, as far as a run may name them.
-pub(crate) fn name(receipts: &mut Vec<ReceiptId>, more: &[ReceiptId]) {
+pub(crate) fn add_receipts(receipts: &mut Vec<ReceiptId>, more: &[ReceiptId]) {
     for receipt in more {
         if receipts.len() < limits::TAGS && !receipts.contains(receipt) {
             receipts.push(*receipt);

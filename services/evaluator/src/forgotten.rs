@@ -3,10 +3,7 @@
 use hindsight_forgetting::{Arriving, Trouble, of_run};
 use hindsight_ports::StoreError;
 use hindsight_telemetry::{Label, Metric};
-use hindsight_types::{
-    Forgetting, ForgettingId, Forgotten, Memory, Scope, Subject, TenantId, Timestamp, TraceId, Trajectory,
-    Visibility,
-};
+use hindsight_types::{Forgotten, Memory, Subject, TenantId, Timestamp, TraceId, Trajectory};
 
 use crate::{bench::Bench, broken::Broken};
 
@@ -23,7 +20,7 @@ impl From<Trouble> for Broken {
 #[derive(Debug, Clone)]
 pub(crate) struct Whose {
     tenant: TenantId,
-    pub(crate) trace: TraceId,
+    trace: TraceId,
     arriving: Arriving,
 }
 
@@ -80,20 +77,9 @@ impl Bench {
     }
 
     /// Has what a run taught everybody taken away: it turned out whose it is. `since`: when it was not known yet.
-    pub(crate) async fn take_back(
-        &self,
-        scope: &Scope,
-        trace: &TraceId,
-        since: Timestamp,
-    ) -> Result<(), Broken> {
+    pub(crate) async fn take_back(&self, run: &Whose, since: Timestamp) -> Result<(), Broken> {
         let Some(forgetter) = self.forgetter.get() else { return Ok(()) };
-        let (tenant, subject) = (&scope.tenant, Subject::Taught(trace.clone()));
-        let id = ForgettingId::of_late(tenant, &subject, since, "whose it is");
-        let everybody = Scope::new(tenant.clone(), Visibility::Tenant);
-        let (reason, by) = ("it turned out whose run it is".to_owned(), "hindsight".to_owned());
-        let forgetting = Forgetting::begin(id, everybody, subject, reason, by, since);
-        forgetter.begin(&forgetting).await?;
-        Ok(())
+        Ok(forgetter.take_back(&run.tenant, &run.trace, since).await?)
     }
 
     /// Without the memories that were deleted by themselves after `recorded_at`: the same run does not teach them

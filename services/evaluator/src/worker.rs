@@ -247,7 +247,7 @@ impl Worker {
             return Ok(End::Done);
         }
         if let Some(since) = job.moved {
-            self.bench.take_back(&job.scope, &whose.trace, since).await?;
+            self.bench.take_back(&whose, since).await?;
             // The record goes before the memories, so that nobody reads on about a run that is no longer theirs.
             let reason = "it turned out whose run it is".to_owned();
             self.record(job, EvaluationState::Waiting { reason }).await?;

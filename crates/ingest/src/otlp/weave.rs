@@ -169,7 +169,7 @@ fn task(spans: &[TraceSpan], top: Option<&TraceSpan>, goal: String) -> TaskStart
     // The outermost goes before the others in everything that is said once.
     let each = || top.into_iter().chain(spans);
     let mut receipts = Vec::new();
-    spans.iter().for_each(|s| assemble::name(&mut receipts, &s.task.receipts));
+    spans.iter().for_each(|s| assemble::add_receipts(&mut receipts, &s.task.receipts));
     TaskStarted {
         goal,
         session: each().find_map(|s| s.task.session.clone()),
