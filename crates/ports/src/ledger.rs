@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use hindsight_types::{Evidence, Lesson, MemoryId, Review, Stage, TenantId, Viewer};
 
@@ -14,6 +16,13 @@ pub trait Ledger: Send + Sync + 'static {
         tenant: &TenantId,
         memory: MemoryId,
     ) -> Result<(Vec<Evidence>, Vec<Review>), StoreError>;
+
+    /// The same of several memories at once; one of which nothing was said is left out.
+    async fn ledgers(
+        &self,
+        tenant: &TenantId,
+        memories: &[MemoryId],
+    ) -> Result<BTreeMap<MemoryId, (Vec<Evidence>, Vec<Review>)>, StoreError>;
 
     /// Keeps what a person said; one whose id is there already is left as it is.
     async fn review(&self, review: &Review) -> Result<(), StoreError>;

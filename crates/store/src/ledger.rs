@@ -14,7 +14,7 @@ use crate::{
     Store,
     collection::Collection,
     field, page, point,
-    scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk},
+    scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk, next_id},
     settle,
     stored::{DECISIONS, Stored, stage, verdict},
     swap::{Change, Round, swap},
@@ -25,6 +25,8 @@ use crate::{
 const LINES: usize = 2_000;
 /// Most reviews of one lesson that are read.
 const REVIEWS: usize = 100;
+/// Lines read at a time, of several memories.
+const PAGE: usize = 1_000;
 
 /// Joins lines with those that are there, and counts the memories anew that they speak about.
 pub(crate) async fn append(backend: &ScopedBackend, lines: &[Evidence]) -> Result<(), StoreError> {
@@ -87,6 +89,14 @@ async fn newest<T: Stored>(
     found.points.iter().map(point::decode).collect()
 }
 
+/// Oldest first, and of too many the newest.
+fn order(lines: &mut Vec<Evidence>, reviews: &mut Vec<Review>) {
+    lines.sort_by_key(|line| (line.at, line.id));
+    lines.drain(..lines.len().saturating_sub(LINES));
+    reviews.sort_by_key(|review| (review.at, review.id));
+    reviews.drain(..reviews.len().saturating_sub(REVIEWS));
+}
+
 fn whole(tenant: &TenantId) -> ScopedFilter {
     ScopedFilter::upkeep(&Scope::new(tenant.clone(), Visibility::Tenant))
 }
@@ -102,9 +112,35 @@ impl Ledger for Store {
             newest(self.backend(), runs(whole(tenant), memory), LINES),
             newest(self.backend(), people(whole(tenant), memory), REVIEWS),
         )?;
-        lines.sort_by_key(|line| (line.at, line.id));
-        reviews.sort_by_key(|review| (review.at, review.id));
+        order(&mut lines, &mut reviews);
         Ok((lines, reviews))
+    }
+
+    async fn ledgers(
+        &self,
+        tenant: &TenantId,
+        memories: &[MemoryId],
+    ) -> Result<BTreeMap<MemoryId, (Vec<Evidence>, Vec<Review>)>, StoreError> {
+        let mut all: BTreeMap<MemoryId, (Vec<Evidence>, Vec<Review>)> = BTreeMap::new();
+        let ids: Vec<String> = memories.iter().map(ToString::to_string).collect();
+        let said = whole(tenant).and(Condition::matches(field::MEMORY_ID, ids));
+        let mut from = (!memories.is_empty()).then_some(Walk::ById(None));
+        while let Some(walk) = from {
+            let found =
+                self.backend().scroll(Collection::Evidence, said.clone(), walk, PAGE, Show::Record).await?;
+            for point in &found.points {
+                if point::text(&point.payload, field::VERDICT).is_some() {
+                    let line: Evidence = point::decode(point)?;
+                    all.entry(line.memory_id).or_default().0.push(line);
+                } else {
+                    let review: Review = point::decode(point)?;
+                    all.entry(review.memory_id).or_default().1.push(review);
+                }
+            }
+            from = next_id(found.next)?.map(|next| Walk::ById(Some(next)));
+        }
+        all.values_mut().for_each(|(lines, reviews)| order(lines, reviews));
+        Ok(all)
     }
 
     async fn review(&self, review: &Review) -> Result<(), StoreError> {

@@ -70,14 +70,15 @@ pub async fn rows(
     lessons: &[Lesson],
     policy: &EvidencePolicy,
 ) -> Result<Vec<Staged>, StoreError> {
-    let mut rows = Vec::with_capacity(lessons.len());
-    for lesson in lessons {
-        let (lines, reviews) = ledger.ledger(tenant, lesson.id).await?;
+    let ids: Vec<MemoryId> = lessons.iter().map(|lesson| lesson.id).collect();
+    let mut said = ledger.ledgers(tenant, &ids).await?;
+    let row = |lesson: &Lesson| {
+        let (lines, reviews) = said.remove(&lesson.id).unwrap_or_default();
         let due = stage::of_lesson(lesson, &lines, &reviews, policy).stage;
         let unheard = due == Stage::Candidate && silent(lesson, &lines).count() > 1;
-        rows.push(Staged { lesson: lesson.id, has: lesson.stage, due, unheard });
-    }
-    Ok(rows)
+        Staged { lesson: lesson.id, has: lesson.stage, due, unheard }
+    };
+    Ok(lessons.iter().map(row).collect())
 }
 
 /// Runs that taught a lesson and have no line in its ledger. One is the first, which knew of no lesson; each other
