@@ -271,32 +271,48 @@ impl<'a> Advice<'a> {
 
 /// Whether a text, as [`key`] gives it, is the other one with a `not`.
 fn is_denial_of(denial: &str, said: &str) -> bool {
-    let affirmed = ["do not ", "never ", "not ", "不要", "不能", "别", "不"]
-        .iter()
-        .find_map(|not| denial.strip_prefix(not));
-    affirmed.is_some_and(|affirmed| affirmed.trim_start() == said)
+    affirmed(denial) == Some(said)
+}
+
+/// What a text denies.
+fn affirmed(denial: &str) -> Option<&str> {
+    let nots = ["do not ", "never ", "not ", "不要", "不能", "别", "不"];
+    nots.iter().find_map(|not| denial.strip_prefix(not)).map(str::trim_start)
+}
+
+/// Pairs of which one advises what the other warns of or denies: only such can oppose each other.
+fn facing(advice: &[Advice<'_>]) -> BTreeSet<(usize, usize)> {
+    let mut advising: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, one) in advice.iter().enumerate() {
+        advising.entry(&one.chosen).or_default().push(at);
+    }
+    let mut pairs = BTreeSet::new();
+    for (at, one) in advice.iter().enumerate() {
+        let against = one.rejected.iter().map(String::as_str).chain(affirmed(&one.chosen));
+        let others = against.filter_map(|call| advising.get(call)).flatten();
+        pairs.extend(others.filter(|other| **other != at).map(|other| (at.min(*other), at.max(*other))));
+    }
+    pairs
 }
 
 fn compare(lessons: &[&Lesson], opposed: &mut Opposed) {
-    // Only what shares a call with another, advised or warned of, can oppose it.
     let advice: Vec<Advice<'_>> = lessons.iter().map(|l| Advice::of(l)).collect();
-    for (n, a) in advice.iter().enumerate() {
-        for b in advice[n + 1..].iter().filter(|b| a.opposes(b)) {
-            let (a, b) = (a.lesson, b.lesson);
-            let (weaker, stronger) = if weight(a) <= weight(b) { (a, b) } else { (b, a) };
-            let is_clear = is_clear(stronger, weaker);
-            let pair = Superseded {
-                scope: weaker.scope.clone(),
-                kind: MemoryKind::Lesson,
-                older: weaker.id,
-                newer: stronger.id,
-                why: format!(
-                    "advises the opposite in the same situation: {} support and {} refute it, {} and {} the other",
-                    weaker.supported, weaker.refuted, stronger.supported, stronger.refuted
-                ),
-            };
-            if is_clear { &mut opposed.superseded } else { &mut opposed.disputed }.push(pair);
-        }
+    let facing = facing(&advice).into_iter().map(|(a, b)| (&advice[a], &advice[b]));
+    for (a, b) in facing.filter(|(a, b)| a.opposes(b)) {
+        let (a, b) = (a.lesson, b.lesson);
+        let (weaker, stronger) = if weight(a) <= weight(b) { (a, b) } else { (b, a) };
+        let is_clear = is_clear(stronger, weaker);
+        let pair = Superseded {
+            scope: weaker.scope.clone(),
+            kind: MemoryKind::Lesson,
+            older: weaker.id,
+            newer: stronger.id,
+            why: format!(
+                "advises the opposite in the same situation: {} support and {} refute it, {} and {} the other",
+                weaker.supported, weaker.refuted, stronger.supported, stronger.refuted
+            ),
+        };
+        if is_clear { &mut opposed.superseded } else { &mut opposed.disputed }.push(pair);
     }
 }
 

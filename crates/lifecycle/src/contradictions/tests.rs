@@ -126,6 +126,26 @@ fn a_denial_opposes_what_it_denies(#[case] chosen: &str, #[case] denied: &str) {
 }
 
 proptest! {
+    /// However many lessons there are, those that oppose each other are found without comparing all with all.
+    #[test]
+    fn all_that_oppose_each_other_face_each_other(
+        said in proptest::collection::vec(("(do not |never |不要)?(restart|scale)", "(restart|do not scale|scale)?"), 0..12),
+    ) {
+        let told = |(n, (chosen, rejected)): (usize, &(String, String))| {
+            let mut lesson = lesson(&scope("ann"), &n.to_string(), SEEN, chosen);
+            lesson.basis.rejected = Some(rejected.clone()).filter(|r| !r.is_empty()).into_iter().collect();
+            lesson
+        };
+        let all: Vec<Lesson> = said.iter().enumerate().map(told).collect();
+        let advice: Vec<Advice<'_>> = all.iter().map(Advice::of).collect();
+        let facing = facing(&advice);
+        let opposing: BTreeSet<(usize, usize)> = (0..all.len())
+            .flat_map(|a| (a + 1..all.len()).map(move |b| (a, b)))
+            .filter(|(a, b)| advice[*a].opposes(&advice[*b]))
+            .collect();
+        prop_assert!(opposing.is_subset(&facing), "{opposing:?} {facing:?}");
+    }
+
     /// What is replaced is done with: planning again finds nothing, in any order, and nothing speaks across users.
     #[test]
     fn replaced_once_is_replaced(
