@@ -24,7 +24,9 @@ use due::Due;
 
 /// Open runs looked at at a time.
 const PAGE: usize = 100;
-/// Between two looks while runs are open.
+/// From a look at which a run is open to the next one, at first. Then twice as long each time.
+const FIRST: Duration = Duration::from_millis(20);
+/// At most.
 const AT_WORK: Duration = Duration::from_secs(1);
 
 /// What runs may do, and how long they are remembered.
@@ -130,16 +132,23 @@ impl Compaction {
     /// For as long as this process leads.
     pub(crate) async fn lead(&self) -> Infallible {
         let begun = Instant::now();
-        let mut pause = self.runs.every;
+        let (mut pause, mut at_work) = (self.runs.every, FIRST);
         loop {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = self.wake.notified() => {}
+                () = self.wake.notified() => at_work = FIRST,
             }
             let looked = self.look(begun.elapsed() >= self.runs.first_after).await;
             pause = match looked {
-                Ok(0) | Err(_) => self.runs.every,
-                Ok(_) => self.runs.every.min(AT_WORK),
+                Ok(0) | Err(_) => {
+                    at_work = FIRST;
+                    self.runs.every
+                }
+                Ok(_) => {
+                    let next = at_work;
+                    at_work = AT_WORK.min(2 * at_work);
+                    self.runs.every.min(next)
+                }
             };
             if let Err(broken) = &looked {
                 tracing::warn!(%broken, "upkeep cannot go on; trying again");
