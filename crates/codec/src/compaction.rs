@@ -174,9 +174,15 @@ fn work_to_proto(work: &Work) -> Pb {
             keep_id: keep.to_string(),
             duplicate_ids: text(duplicates),
         }),
-        Work::Archive { kind, memories } => {
-            Pb::Archive(pb::ArchiveWork { kind: memory_kind_to_proto(*kind), memory_ids: text(memories) })
-        }
+        Work::Archive { kind, memories, surplus } => Pb::Archive(pb::ArchiveWork {
+            kind: memory_kind_to_proto(*kind),
+            memory_ids: text(memories),
+            surplus: *surplus,
+        }),
+        Work::ExpireArchived { kind, memories } => Pb::ExpireArchived(pb::ExpireArchivedWork {
+            kind: memory_kind_to_proto(*kind),
+            memory_ids: text(memories),
+        }),
         Work::Supersede { kind, newer, older } => Pb::Supersede(pb::SupersedeWork {
             kind: memory_kind_to_proto(*kind),
             newer_id: newer.to_string(),
@@ -216,6 +222,11 @@ fn work_from_proto(tenant: &TenantId, work: Pb) -> Result<Work, Invalid> {
         Pb::Archive(w) => Work::Archive {
             kind: memory_kind_from_proto(w.kind)?,
             memories: memories("archive.memory_ids", &w.memory_ids)?,
+            surplus: w.surplus,
+        },
+        Pb::ExpireArchived(w) => Work::ExpireArchived {
+            kind: memory_kind_from_proto(w.kind)?,
+            memories: memories("expire_archived.memory_ids", &w.memory_ids)?,
         },
         Pb::Supersede(w) => Work::Supersede {
             kind: memory_kind_from_proto(w.kind)?,

@@ -96,6 +96,9 @@ fn thresholds(policy: Policy, s: &mut Section<'_>, to: &mut Settings, f: &mut Fi
             archive.failure_half_life = failure.unwrap_or(archive.failure_half_life);
             archive.kept_per_goal = s.number("kept_per_goal", 0..=1_000, f).unwrap_or(archive.kept_per_goal);
             archive.kept = s.number("kept", 0..=1_000_000, f).unwrap_or(archive.kept);
+            let served = s.number("served_per_goal", 1..=1_000_000, f);
+            archive.served_per_goal = served.unwrap_or(archive.served_per_goal);
+            archive.keep = s.duration("keep", DAY..=LONGEST, f).unwrap_or(archive.keep);
         }
         Policy::Facts => {
             let facts = &mut to.facts;
@@ -159,6 +162,8 @@ fn table(settings: &Settings, policy: Policy) -> toml::Table {
             set("failure_half_life", days(archive.failure_half_life));
             set("kept_per_goal", count(archive.kept_per_goal as u64));
             set("kept", count(archive.kept as u64));
+            set("served_per_goal", count(archive.served_per_goal as u64));
+            set("keep", time(archive.keep));
         }
         Policy::Facts => {
             let stay = |span| time(Duration::try_from(span).unwrap_or_default());

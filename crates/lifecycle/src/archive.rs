@@ -4,11 +4,14 @@
 //! worth showing stay, with their steps. So a task of once a month or once a year is still known, and since runs
 //! with one goal share these places, what stays is bounded by how many different things were asked for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use hindsight_types::{
-    EvidenceSource, Experience, Memory, MemoryId, MemoryKind, OutcomeStatus, Stage, StepLabel, TaskType,
-    Timestamp, TraceId, Work,
+    Archived, EvidenceSource, Experience, Memory, MemoryId, MemoryKind, OutcomeStatus, Stage, StepLabel,
+    TaskType, Timestamp, TraceId, Work,
 };
 
 use crate::{goal::Goal, plan::Planned};
@@ -16,6 +19,8 @@ use crate::{goal::Goal, plan::Planned};
 /// Most memories in one task.
 pub const MOST: usize = 100;
 const SECONDS_PER_DAY: f64 = 86_400.0;
+/// Days for which every run is searched.
+const SURPLUS_AFTER: f64 = 7.0;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArchiveSettings {
@@ -29,20 +34,43 @@ pub struct ArchiveSettings {
     pub kept_per_goal: usize,
     /// Runs of a tenant that never leave, at most: the most important, then the latest.
     pub kept: usize,
+    /// Runs with one goal and one kind of end that are searched, at most: the latest. Others leave after a week.
+    pub served_per_goal: usize,
+    /// What has been in the archive for so long is deleted.
+    pub keep: Duration,
 }
 
 impl Default for ArchiveSettings {
     fn default() -> Self {
-        Self { faded: 0.05, success_half_life: 30.0, failure_half_life: 180.0, kept_per_goal: 2, kept: 5_000 }
+        Self {
+            faded: 0.05,
+            success_half_life: 30.0,
+            failure_half_life: 180.0,
+            kept_per_goal: 2,
+            kept: 5_000,
+            served_per_goal: 20,
+            keep: Duration::from_secs(180 * 24 * 60 * 60),
+        }
     }
 }
 
-/// What never leaves.
+/// What all runs of a tenant together tell of each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Protected {
+pub struct Places {
+    /// What never leaves.
     pub memories: BTreeSet<MemoryId>,
-    /// Runs, with all that is theirs.
+    /// Runs that never leave, with all that is theirs.
     pub traces: BTreeSet<TraceId>,
+    /// Runs of which there are enough later ones.
+    pub surplus: BTreeSet<TraceId>,
+}
+
+/// Why memories leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    Faded,
+    /// There are enough later runs like theirs.
+    Surplus,
 }
 
 /// Memories of one kind that are to leave.
@@ -50,12 +78,13 @@ pub struct Protected {
 pub struct Leaving {
     pub kind: MemoryKind,
     pub memories: Vec<MemoryId>,
+    pub cause: Cause,
     pub why: String,
 }
 
 impl From<Leaving> for Planned {
-    fn from(leaving: Leaving) -> Self {
-        Self::new(Work::Archive { kind: leaving.kind, memories: leaving.memories }, leaving.why)
+    fn from(Leaving { kind, memories, cause, why }: Leaving) -> Self {
+        Self::new(Work::Archive { kind, memories, surplus: cause == Cause::Surplus }, why)
     }
 }
 
@@ -64,7 +93,9 @@ impl From<Leaving> for Planned {
 struct Known {
     id: MemoryId,
     trace: TraceId,
-    importance: u8,
+    /// `None`: it is not worth showing.
+    importance: Option<u8>,
+    reached: bool,
     ended_at: Timestamp,
 }
 
@@ -77,26 +108,45 @@ pub struct Keeper {
 impl Keeper {
     pub fn see(&mut self, experience: &Experience) {
         let t = &experience.trajectory;
-        let Some(importance) = importance(experience) else { return };
         let task = t.task_type.as_ref().map_or("", TaskType::as_str);
         let goal = [&t.scope.visibility.keyword(), task, &Goal::of(&t.task_description).key()].join("\u{1d}");
-        let known = Known { id: experience.id, trace: t.trace_id.clone(), importance, ended_at: t.ended_at };
+        let known = Known {
+            id: experience.id,
+            trace: t.trace_id.clone(),
+            importance: importance(experience),
+            reached: reached(experience),
+            ended_at: t.ended_at,
+        };
         self.by_goal.entry(goal).or_default().push(known);
     }
 
     /// `restored`: what somebody brought back from the archive.
-    pub fn protected(self, restored: &BTreeSet<MemoryId>, settings: &ArchiveSettings) -> Protected {
-        let best = |mut runs: Vec<Known>| {
-            runs.sort_by(|a, b| order(b).cmp(&order(a)));
-            runs.truncate(settings.kept_per_goal);
-            runs
+    pub fn places(
+        mut self,
+        restored: &BTreeSet<MemoryId>,
+        settings: &ArchiveSettings,
+        now: Timestamp,
+    ) -> Places {
+        self.by_goal.values_mut().for_each(|runs| runs.sort_by(|a, b| order(b).cmp(&order(a))));
+        let surplus = self.by_goal.values().flat_map(|runs| surplus(runs, settings, now)).collect();
+        let best = |runs: Vec<Known>| {
+            let worth = runs.into_iter().filter_map(|run| run.importance.map(|importance| (importance, run)));
+            worth.take(settings.kept_per_goal)
         };
-        let mut kept: Vec<Known> = self.by_goal.into_values().flat_map(best).collect();
-        kept.sort_by(|a, b| (b.importance, order(b)).cmp(&(a.importance, order(a))));
+        let mut kept: Vec<(u8, Known)> = self.by_goal.into_values().flat_map(best).collect();
+        kept.sort_by(|(a, one), (b, other)| (b, order(other)).cmp(&(a, order(one))));
         kept.truncate(settings.kept);
-        let traces = kept.iter().map(|k| k.trace.clone()).collect();
-        Protected { memories: kept.iter().map(|k| k.id).chain(restored.iter().copied()).collect(), traces }
+        let traces = kept.iter().map(|(_, run)| run.trace.clone()).collect();
+        let memories = kept.iter().map(|(_, run)| run.id).chain(restored.iter().copied()).collect();
+        Places { memories, traces, surplus }
     }
+}
+
+/// Of runs with one goal, the latest first, those of which there are enough later ones with the same kind of end.
+fn surplus(runs: &[Known], settings: &ArchiveSettings, now: Timestamp) -> Vec<TraceId> {
+    let ended_so = |reached| runs.iter().filter(move |run| run.reached == reached);
+    let earlier = [true, false].into_iter().flat_map(|r| ended_so(r).skip(settings.served_per_goal));
+    earlier.filter(|run| age(run.ended_at, now) >= SURPLUS_AFTER).map(|run| run.trace.clone()).collect()
 }
 
 /// Later is greater.
@@ -104,12 +154,20 @@ fn order(known: &Known) -> (Timestamp, &TraceId) {
     (known.ended_at, &known.trace)
 }
 
+fn reached(experience: &Experience) -> bool {
+    matches!(experience.evaluation.outcome, OutcomeStatus::Success | OutcomeStatus::Partial)
+}
+
+/// In days.
+fn age(since: Timestamp, now: Timestamp) -> f64 {
+    now.as_second().saturating_sub(since.as_second()).max(0) as f64 / SECONDS_PER_DAY
+}
+
 /// How much would be lost with a run; `None`: it is not worth showing anyway. What was proven by a test or a user
 /// counts more than what was claimed, and a way round a dead end more than a straight one.
 fn importance(experience: &Experience) -> Option<u8> {
     let Experience { trajectory, evaluation, .. } = experience;
-    let reached = matches!(evaluation.outcome, OutcomeStatus::Success | OutcomeStatus::Partial);
-    if !evaluation.worth_reference || !reached || !evaluation.contradictions.is_empty() {
+    if !evaluation.worth_reference || !reached(experience) || !evaluation.contradictions.is_empty() {
         return None;
     }
     let all = trajectory.outcome.evidence.iter().chain(&evaluation.outcome_evidence);
@@ -120,13 +178,21 @@ fn importance(experience: &Experience) -> Option<u8> {
     Some(u8::from(proven) + u8::from(dead_end))
 }
 
-/// What a memory still weighs: 0.5^(age / half-life), by when it last was supported. `None`: its kind does not fade.
+/// What a memory still weighs: 0.5^(age / half-life), by when it was learned or last supported. `None`: its kind does not fade.
 pub fn weight(memory: &Memory, settings: &ArchiveSettings, now: Timestamp) -> Option<f64> {
     let (since, outcome) = match memory {
-        // A fact does not wear out, it is replaced. A lesson that is not retired goes by its evidence.
+        // A fact does not wear out, it is replaced.
         Memory::Fact(_) => return None,
-        Memory::Lesson(m) if m.stage != Stage::Retired => return None,
-        Memory::Lesson(m) => (m.last_supported_at, m.source_outcome),
+        Memory::Lesson(m) => match m.stage {
+            // It goes by its evidence, or by the person who put it into words.
+            Stage::Active => return None,
+            Stage::Candidate | Stage::Canary if m.revision.is_some() => return None,
+            // Nothing proved it, and nothing confirmed it since.
+            Stage::Candidate | Stage::Canary => {
+                (m.last_supported_at.max(m.created_at), OutcomeStatus::Unknown)
+            }
+            Stage::Retired => (m.last_supported_at, m.source_outcome),
+        },
         Memory::Experience(m) => (m.trajectory.ended_at, m.evaluation.outcome),
         Memory::FailurePattern(m) => (m.last_seen, OutcomeStatus::Failure),
         Memory::Step(m) => (m.recorded_at, m.outcome),
@@ -135,59 +201,87 @@ pub fn weight(memory: &Memory, settings: &ArchiveSettings, now: Timestamp) -> Op
         OutcomeStatus::Failure => settings.failure_half_life,
         _ => settings.success_half_life,
     };
-    let age = now.as_second().saturating_sub(since.as_second()).max(0) as f64 / SECONDS_PER_DAY;
-    Some(0.5_f64.powf(age / days.max(f64::EPSILON)))
+    Some(0.5_f64.powf(age(since, now) / days.max(f64::EPSILON)))
 }
 
-/// Whether a memory is to leave. `reads`: how often it was given to somebody lately.
+/// Why a memory is to leave; `None`: it stays. `reads`: how often it was given to somebody lately.
 pub fn leaves(
     memory: &Memory,
     reads: u64,
-    protected: &Protected,
+    places: &Places,
     settings: &ArchiveSettings,
     now: Timestamp,
-) -> bool {
-    let of_kept_run = match memory {
-        Memory::Step(m) => protected.traces.contains(&m.trace_id),
-        Memory::Experience(m) => protected.traces.contains(&m.trajectory.trace_id),
-        // What fails in a run that is kept belongs to what it shows.
-        Memory::FailurePattern(m) => m.sources.iter().any(|trace| protected.traces.contains(trace)),
-        Memory::Fact(_) | Memory::Lesson(_) => false,
+) -> Option<Cause> {
+    let run = match memory {
+        Memory::Step(m) => Some(&m.trace_id),
+        Memory::Experience(m) => Some(&m.trajectory.trace_id),
+        _ => None,
     };
-    reads == 0
-        && !of_kept_run
-        && !protected.memories.contains(&memory.id())
-        && weight(memory, settings, now).is_some_and(|weight| weight < settings.faded)
+    let of_kept_run = match memory {
+        // What fails in a run that is kept belongs to what it shows.
+        Memory::FailurePattern(m) => m.sources.iter().any(|trace| places.traces.contains(trace)),
+        _ => run.is_some_and(|run| places.traces.contains(run)),
+    };
+    if reads > 0 || of_kept_run || places.memories.contains(&memory.id()) {
+        return None;
+    }
+    if weight(memory, settings, now).is_some_and(|weight| weight < settings.faded) {
+        return Some(Cause::Faded);
+    }
+    run.is_some_and(|run| places.surplus.contains(run)).then_some(Cause::Surplus)
 }
 
 /// Memories of one tenant that are to leave, in tasks of one kind.
 pub fn plan<'a>(
     memories: impl IntoIterator<Item = (&'a Memory, u64)>,
-    protected: &Protected,
+    places: &Places,
     settings: &ArchiveSettings,
     now: Timestamp,
 ) -> Vec<Leaving> {
-    let mut by_kind: BTreeMap<MemoryKind, BTreeSet<MemoryId>> = BTreeMap::new();
+    let mut alike: BTreeMap<(MemoryKind, Cause), BTreeSet<MemoryId>> = BTreeMap::new();
     for (memory, reads) in memories {
-        if leaves(memory, reads, protected, settings, now) {
-            by_kind.entry(memory.kind()).or_default().insert(memory.id());
+        if let Some(cause) = leaves(memory, reads, places, settings, now) {
+            alike.entry((memory.kind(), cause)).or_default().insert(memory.id());
         }
     }
     let mut tasks = Vec::new();
-    for (kind, ids) in by_kind {
+    for ((kind, cause), ids) in alike {
         let ids: Vec<MemoryId> = ids.into_iter().collect();
         tasks.extend(ids.chunks(MOST).map(|ids| Leaving {
             kind,
             memories: ids.to_vec(),
-            why: format!(
-                "{} of {} have faded below {} and were not read",
-                ids.len(),
-                kind.as_str(),
-                settings.faded
-            ),
+            cause,
+            why: format!("{} of {} {}", ids.len(), kind.as_str(), words(cause, settings)),
         }));
     }
     tasks
+}
+
+fn words(cause: Cause, settings: &ArchiveSettings) -> String {
+    match cause {
+        Cause::Faded => format!("have faded below {} and were not read", settings.faded),
+        Cause::Surplus => {
+            format!("are of runs with {} later ones like them and were not read", settings.served_per_goal)
+        }
+    }
+}
+
+/// What is to be deleted from the archive, of these that are there, in tasks of one kind.
+pub fn expired<'a>(
+    archived: impl IntoIterator<Item = &'a Archived>,
+    settings: &ArchiveSettings,
+    now: Timestamp,
+) -> Vec<Planned> {
+    let mut by_kind: BTreeMap<MemoryKind, BTreeSet<MemoryId>> = BTreeMap::new();
+    for one in archived.into_iter().filter(|one| one.restored_at.is_none() && one.at + settings.keep <= now) {
+        by_kind.entry(one.memory.kind()).or_default().insert(one.memory.id());
+    }
+    let task = |kind, ids: &[MemoryId]| {
+        let why = format!("{} of {} were in the archive long enough", ids.len(), MemoryKind::as_str(kind));
+        Planned::new(Work::ExpireArchived { kind, memories: ids.to_vec() }, why)
+    };
+    let lists = by_kind.into_iter().map(|(kind, ids)| (kind, ids.into_iter().collect::<Vec<_>>()));
+    lists.flat_map(|(kind, ids)| ids.chunks(MOST).map(|ids| task(kind, ids)).collect::<Vec<_>>()).collect()
 }
 
 #[cfg(test)]

@@ -48,10 +48,10 @@ impl Model {
         self.lessons.values().cloned().collect()
     }
 
-    fn protected(&self) -> archive::Protected {
+    fn protected(&self) -> archive::Places {
         let mut keeper = Keeper::default();
         self.runs.values().for_each(|run| keeper.see(run));
-        keeper.protected(&BTreeSet::new(), &ArchiveSettings::default())
+        keeper.places(&BTreeSet::new(), &ArchiveSettings::default(), now())
     }
 
     fn condensed(&self) -> Vec<Planned> {
@@ -136,7 +136,7 @@ impl Model {
             Work::Supersede { older, .. } => {
                 older.iter().for_each(|id| self.lessons.get_mut(id).unwrap().stage = Stage::Retired);
             }
-            Work::Archive { kind, memories } => {
+            Work::Archive { kind, memories, .. } => {
                 let protected = self.protected();
                 for id in memories {
                     assert!(!protected.memories.contains(&id) && self.read(id) == 0);

@@ -60,6 +60,25 @@ pub trait Archive: Send + Sync + 'static {
     /// The same for all that left because another memory speaks for them.
     async fn spoken_for(&self, tenant: &TenantId, page: &PageRequest) -> Result<Page<Archived>, StoreError>;
 
+    /// The same for all that left before this time and did not come back.
+    async fn archived_before(
+        &self,
+        tenant: &TenantId,
+        before: Timestamp,
+        page: &PageRequest,
+    ) -> Result<Page<Archived>, StoreError>;
+
+    /// Deletes memories of one kind for good that left before this time and did not come back: first what runs and people
+    /// said of them, and where the evaluations of runs stand, unless the same was learned anew meanwhile. Says which are
+    /// gone. At most 100. For upkeep alone.
+    async fn expire(
+        &self,
+        tenant: &TenantId,
+        kind: MemoryKind,
+        ids: &[MemoryId],
+        before: Timestamp,
+    ) -> Result<BTreeSet<MemoryId>, StoreError>;
+
     /// Deletes facts for good, first how they were before, then the facts. One that is no longer as it was looked at
     /// stays, without what it was before. Says which are gone. All of one tenant, at most 100. For upkeep alone.
     async fn remove(&self, facts: &[Fact]) -> Result<BTreeSet<MemoryId>, StoreError>;

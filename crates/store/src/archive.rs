@@ -8,7 +8,7 @@ use hindsight_codec::RecordBody;
 use hindsight_ports::{Archive, Encoded, Encoding, Leaving, Page, PageRequest, SparseVector, StoreError};
 use hindsight_text::bm25;
 use hindsight_types::{
-    Archived, Fact, Memory, MemoryId, MemoryKind, Scope, TenantId, Timestamp, Viewer, Visibility,
+    Archived, Fact, Memory, MemoryId, MemoryKind, Scope, TenantId, Timestamp, TraceId, Viewer, Visibility,
 };
 use qdrant_client::qdrant::{Condition, Filter, PointStruct, RetrievedPoint};
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use crate::{
     Store,
     collection::Collection,
     field,
-    fields::Fields,
+    fields::{Fields, micros},
     page, point,
     scoped::{Overwrite, ScopedBackend, ScopedFilter, Show, Walk},
     stored::Stored,
@@ -118,6 +118,29 @@ impl Archive for Store {
         .await
     }
 
+    async fn archived_before(
+        &self,
+        tenant: &TenantId,
+        before: Timestamp,
+        page: &PageRequest,
+    ) -> Result<Page<Archived>, StoreError> {
+        let old = |all: ScopedFilter| all.and(is(AWAY)).and_before(field::ARCHIVED_AT, micros(before));
+        page::upkeep(self.backend(), tenant, Collection::Archive, page, old).await
+    }
+
+    async fn expire(
+        &self,
+        tenant: &TenantId,
+        kind: MemoryKind,
+        ids: &[MemoryId],
+        before: Timestamp,
+    ) -> Result<BTreeSet<MemoryId>, StoreError> {
+        if ids.len() > MOST {
+            return Err(StoreError::Rejected(format!("ids: more than the {MOST} accepted")));
+        }
+        expire(self.backend(), tenant, kind, ids, before).await
+    }
+
     async fn remove(&self, facts: &[Fact]) -> Result<BTreeSet<MemoryId>, StoreError> {
         let Some(first) = facts.first() else { return Ok(BTreeSet::new()) };
         let tenant = &first.scope.tenant;
@@ -174,6 +197,50 @@ async fn depart(
         left.remove(&point::decode::<Memory>(&stays)?.id());
     }
     Ok(left)
+}
+
+async fn expire(
+    backend: &ScopedBackend,
+    tenant: &TenantId,
+    kind: MemoryKind,
+    ids: &[MemoryId],
+    before: Timestamp,
+) -> Result<BTreeSet<MemoryId>, StoreError> {
+    let all = ScopedFilter::whole(tenant);
+    let points = |ids: &mut dyn Iterator<Item = MemoryId>| {
+        all.clone().and_ids(ids.map(|id| point::id(tenant, id.0)).collect::<Vec<_>>())
+    };
+    let old = |filter: ScopedFilter| filter.and(is(AWAY)).and_before(field::ARCHIVED_AT, micros(before));
+    let read = |collection, filter| backend.scroll(collection, filter, Walk::ById(None), MOST, Show::Record);
+    let found = read(Collection::Archive, old(points(&mut ids.iter().copied()))).await?;
+    let expired: Vec<Archived> = point::decode_readable(&found.points);
+    let gone: BTreeSet<MemoryId> = expired.iter().map(|one| one.memory.id()).collect();
+    if gone.is_empty() {
+        return Ok(gone);
+    }
+    let anew = read(Collection::of(kind), points(&mut gone.iter().copied())).await?;
+    let anew: Vec<Memory> = point::decode_readable(&anew.points);
+    let anew: BTreeSet<MemoryId> = anew.iter().map(Memory::id).collect();
+    let left: Vec<&Memory> = expired.iter().map(|e| &e.memory).filter(|m| !anew.contains(&m.id())).collect();
+    if !left.is_empty() {
+        let said: Vec<String> = left.iter().map(|memory| memory.id().to_string()).collect();
+        let said = all.clone().and(Condition::matches(field::MEMORY_ID, said));
+        backend.delete_matching(Collection::Evidence, said).await?;
+    }
+    let runs: Vec<String> = left.iter().filter_map(|memory| run(memory)).map(ToString::to_string).collect();
+    if !runs.is_empty() {
+        let judged = all.clone().and(Condition::matches(field::TRACE_ID, runs));
+        backend.delete_matching(Collection::Evaluations, judged).await?;
+    }
+    backend.delete_matching(Collection::Archive, old(points(&mut gone.iter().copied()))).await?;
+    Ok(gone)
+}
+
+fn run(memory: &Memory) -> Option<&TraceId> {
+    match memory {
+        Memory::Experience(run) => Some(&run.trajectory.trace_id),
+        _ => None,
+    }
 }
 
 async fn end(

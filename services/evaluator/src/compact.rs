@@ -6,6 +6,7 @@
 mod archive;
 mod condense;
 mod correct;
+mod expire_archived;
 mod expire_events;
 mod expire_facts;
 mod forget;
@@ -86,7 +87,10 @@ pub(crate) async fn run(tools: &Tools, tenant: &TenantId, work: &Work) -> Result
         Work::Forget { forgetting } => forget::run(tools, tenant, *forgetting).await,
         Work::Condense { sources } => condense::run(tools, tenant, sources).await,
         Work::Merge { kind, keep, duplicates } => merge::run(tools, tenant, *kind, *keep, duplicates).await,
-        Work::Archive { kind, memories } => archive::run(tools, tenant, *kind, memories).await,
+        Work::Archive { kind, memories, surplus } => {
+            archive::run(tools, tenant, *kind, memories, *surplus).await
+        }
+        Work::ExpireArchived { kind, memories } => expire_archived::run(tools, tenant, *kind, memories).await,
         Work::Supersede { kind, newer, older } => supersede::run(tools, tenant, *kind, *newer, older).await,
         Work::ExpireFacts { facts } => expire_facts::run(tools, tenant, facts).await,
     }

@@ -286,7 +286,7 @@ async fn what_faded_leaves_unless_it_was_read() {
     house.set(400);
     let work = || {
         let memories = vec![faded.id(), read.id(), young.id()];
-        Work::Archive { kind: MemoryKind::Experience, memories }
+        Work::Archive { kind: MemoryKind::Experience, memories, surplus: false }
     };
     assert_eq!(house.work(work()).await, TaskState::Done);
     let there = house.store.list(&viewer(), MemoryKind::Experience, &PageRequest::default()).await.unwrap();
@@ -294,6 +294,32 @@ async fn what_faded_leaves_unless_it_was_read() {
     let archived = house.store.list_archived(&viewer(), &PageRequest::default()).await.unwrap();
     assert_eq!(archived.items.iter().map(|a| a.memory.id()).collect::<Vec<_>>(), [faded.id()]);
     assert!(skipped(&house.work(work()).await));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_with_enough_later_ones_leaves_unless_it_was_read() {
+    let house = House::new().await;
+    let (young, read) = (run("young", 390, "api"), run("read", 391, "web"));
+    house.write(&[young.clone(), read.clone()]).await;
+    house.store.put_receipt(&receipt(read.id(), 395 * DAY)).await.unwrap();
+    house.set(400);
+    let archive = |surplus| {
+        let memories = vec![young.id(), read.id()];
+        Work::Archive { kind: MemoryKind::Experience, memories, surplus }
+    };
+    assert!(skipped(&house.work(archive(false)).await), "it has not faded");
+    assert_eq!(house.work(archive(true)).await, TaskState::Done);
+    let there = house.store.list(&viewer(), MemoryKind::Experience, &PageRequest::default()).await.unwrap();
+    assert_eq!(there.items, [read]);
+
+    let expire = || Work::ExpireArchived { kind: MemoryKind::Experience, memories: vec![young.id()] };
+    house.set(579);
+    assert!(skipped(&house.work(expire()).await), "not long enough in the archive");
+    house.set(581);
+    assert_eq!(house.work(expire()).await, TaskState::Done);
+    assert_eq!(house.store.archived(&viewer(), young.id()).await.unwrap(), None);
+    assert!(skipped(&house.work(expire()).await));
     house.stop().await;
 }
 

@@ -26,7 +26,9 @@ fn works() -> Vec<Work> {
         Work::Recount { patterns: ids(3) },
         Work::Condense { sources: ids(4) },
         Work::Merge { kind, keep: one, duplicates: ids(2) },
-        Work::Archive { kind: MemoryKind::Experience, memories: ids(100) },
+        Work::Archive { kind: MemoryKind::Experience, memories: ids(100), surplus: false },
+        Work::Archive { kind: MemoryKind::Step, memories: ids(2), surplus: true },
+        Work::ExpireArchived { kind: MemoryKind::Lesson, memories: ids(3) },
         Work::Supersede { kind, newer: one, older: ids(2) },
         Work::ExpireFacts { facts: ids(1) },
         Work::Rederive {

@@ -33,7 +33,7 @@ fn planned(
     let settings = ArchiveSettings::default();
     let mut keeper = Keeper::default();
     runs.iter().for_each(|run| keeper.see(run));
-    let protected = keeper.protected(&BTreeSet::new(), &settings);
+    let protected = keeper.places(&BTreeSet::new(), &settings, day(now));
     let all: Vec<Memory> =
         runs.iter().map(|r| Memory::Experience(Box::new(r.clone()))).chain(others.iter().cloned()).collect();
     let rows = all.iter().map(|m| (m, reads.get(&m.id()).copied().unwrap_or(0)));
@@ -92,6 +92,67 @@ fn failures_outlast_successes_and_facts_and_serving_lessons_stay() {
 }
 
 #[test]
+fn a_lesson_that_nothing_proved_nor_confirmed_leaves() {
+    let unproven = |key: &str, stage| Lesson { stage, ..lesson(&scope("ann"), key, "x", "y") };
+    let mut said = unproven("said", Stage::Candidate);
+    said.revision = Some(hindsight_types::Revision {
+        at: day(1),
+        cause: hindsight_types::RevisionCause::Updated,
+        by: "ann".to_owned(),
+        reason: String::new(),
+        request_id: String::new(),
+    });
+    let left = [unproven("seen once", Stage::Candidate), unproven("confirmed once", Stage::Canary)];
+    let mut fresh = unproven("confirmed lately", Stage::Canary);
+    fresh.last_supported_at = day(100);
+    let all = [&left[0], &left[1], &fresh, &said].map(|lesson| Memory::Lesson(lesson.clone()));
+    assert_eq!(planned(&[], &all, &BTreeMap::new(), 200), left.iter().map(|lesson| lesson.id).collect());
+}
+
+#[test]
+fn of_what_comes_often_the_latest_of_each_end_are_searched() {
+    let few = ArchiveSettings { served_per_goal: 3, ..ArchiveSettings::default() };
+    let mut runs: Vec<Experience> =
+        (0..12).map(|n| ran(&format!("t-{n:02}"), &format!("Repair container web-{n}f"), n)).collect();
+    for failed in runs.iter_mut().step_by(2) {
+        failed.evaluation.outcome = OutcomeStatus::Failure;
+    }
+    let other = ran("other", "Close the books", 0);
+    let mut keeper = Keeper::default();
+    runs.iter().chain([&other]).for_each(|run| keeper.see(run));
+    let places = keeper.places(&BTreeSet::new(), &few, day(13));
+    // Days 0 to 5; those of the last week stay whatever they are.
+    assert_eq!(places.surplus, runs[..6].iter().map(|run| run.trajectory.trace_id.clone()).collect());
+
+    let all: Vec<Memory> =
+        runs.iter().map(|run| Memory::Experience(Box::new(run.clone()))).chain([step("t-00", 0)]).collect();
+    let leaving = plan(all.iter().map(|memory| (memory, 0)), &places, &few, day(13));
+    assert!(leaving.iter().all(|task| task.cause == Cause::Surplus), "{leaving:?}");
+    let gone: BTreeSet<MemoryId> = leaving.into_iter().flat_map(|task| task.memories).collect();
+    assert_eq!(gone, runs[..6].iter().map(|run| run.id).chain([all[12].id()]).collect());
+    let read = plan(all.iter().map(|memory| (memory, 1)), &places, &few, day(13));
+    assert_eq!(read, [], "what is read stays");
+}
+
+#[test]
+fn what_was_archived_long_enough_is_deleted_unless_it_came_back() {
+    let archived = |n: i64, back: Option<i64>| Archived {
+        memory: Memory::Experience(Box::new(ran(&format!("t-{n}"), "Close the books", 0))),
+        at: day(n),
+        why: String::new(),
+        instead: None,
+        restored_at: back.map(day),
+    };
+    let all = [archived(0, None), archived(1, Some(5)), archived(20, None), archived(21, None)];
+    let planned = expired(&all, &ArchiveSettings::default(), day(200));
+    let Work::ExpireArchived { kind: MemoryKind::Experience, memories } = &planned[0].work else {
+        panic!("other work: {planned:?}")
+    };
+    let due: BTreeSet<MemoryId> = memories.iter().copied().collect();
+    assert_eq!((planned.len(), due), (1, BTreeSet::from([all[0].memory.id(), all[2].memory.id()])));
+}
+
+#[test]
 fn what_was_brought_back_stays() {
     let run = {
         let mut run = ran("a", "Close the books", 0);
@@ -99,10 +160,10 @@ fn what_was_brought_back_stays() {
         run
     };
     let settings = ArchiveSettings::default();
-    let protected = Keeper::default().protected(&BTreeSet::from([run.id]), &settings);
+    let protected = Keeper::default().places(&BTreeSet::from([run.id]), &settings, day(900));
     let memory = Memory::Experience(Box::new(run));
-    assert!(!leaves(&memory, 0, &protected, &settings, day(900)));
-    assert!(leaves(&memory, 0, &Protected::default(), &settings, day(900)));
+    assert_eq!(leaves(&memory, 0, &protected, &settings, day(900)), None);
+    assert_eq!(leaves(&memory, 0, &Places::default(), &settings, day(900)), Some(Cause::Faded));
 }
 
 #[test]
@@ -121,7 +182,7 @@ fn no_more_than_so_many_are_kept_the_important_first() {
         keeper.see(&ran(&format!("t-{n}"), goal, n as i64));
     }
     let protected =
-        keeper.protected(&BTreeSet::new(), &ArchiveSettings { kept: 2, ..ArchiveSettings::default() });
+        keeper.places(&BTreeSet::new(), &ArchiveSettings { kept: 2, ..ArchiveSettings::default() }, day(9));
     let traces: Vec<&str> = protected.traces.iter().map(TraceId::as_str).collect();
     assert_eq!(traces, ["proven", "t-3"]);
 }
@@ -141,7 +202,7 @@ proptest! {
         let reads: BTreeMap<MemoryId, u64> = runs.iter().zip(&all).map(|(r, (.., reads))| (r.id, *reads)).collect();
         let mut keeper = Keeper::default();
         runs.iter().for_each(|run| keeper.see(run));
-        let protected = keeper.protected(&BTreeSet::new(), &ArchiveSettings::default());
+        let protected = keeper.places(&BTreeSet::new(), &ArchiveSettings::default(), day(now));
         let gone = planned(&runs, &[], &reads, now);
         prop_assert!(gone.iter().all(|id| !protected.memories.contains(id) && reads[id] == 0));
         let left: Vec<Experience> = runs.into_iter().filter(|r| !gone.contains(&r.id)).collect();

@@ -64,8 +64,11 @@ impl Settings {
             Policy::Archive => {
                 let s = &self.archive;
                 format!(
-                    "what has faded below {} leaves for the archive; what is rare and important stays",
-                    s.faded
+                    "what has faded below {}, and runs with {} later ones like them, leave for the archive; what is \
+                     rare and important stays; after {} days in the archive they are deleted",
+                    s.faded,
+                    s.served_per_goal,
+                    days(s.keep.as_secs())
                 )
             }
             Policy::Contradictions => {

@@ -57,6 +57,25 @@ impl Archive for Announced<dyn Archive> {
         self.inner.spoken_for(tenant, page).await
     }
 
+    async fn archived_before(
+        &self,
+        tenant: &TenantId,
+        before: Timestamp,
+        page: &PageRequest,
+    ) -> Result<Page<Archived>, StoreError> {
+        self.inner.archived_before(tenant, before, page).await
+    }
+
+    async fn expire(
+        &self,
+        tenant: &TenantId,
+        kind: MemoryKind,
+        ids: &[MemoryId],
+        before: Timestamp,
+    ) -> Result<BTreeSet<MemoryId>, StoreError> {
+        self.inner.expire(tenant, kind, ids, before).await
+    }
+
     async fn remove(&self, facts: &[Fact]) -> Result<BTreeSet<MemoryId>, StoreError> {
         let of = |fact: &Fact| MemoryChange { kind: MemoryKind::Fact, scope: fact.scope.clone() };
         self.write(facts.iter().map(of).collect(), self.inner.remove(facts)).await

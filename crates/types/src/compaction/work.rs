@@ -16,8 +16,10 @@ pub enum Work {
     Condense { sources: Vec<MemoryId> },
     /// Makes memories that say the same one: `keep` takes over what the others know.
     Merge { kind: MemoryKind, keep: MemoryId, duplicates: Vec<MemoryId> },
-    /// Moves memories to where they are not searched.
-    Archive { kind: MemoryKind, memories: Vec<MemoryId> },
+    /// Moves memories to where they are not searched: they have faded or, if `surplus`, there are enough later ones.
+    Archive { kind: MemoryKind, memories: Vec<MemoryId>, surplus: bool },
+    /// Deletes memories that were in the archive long enough.
+    ExpireArchived { kind: MemoryKind, memories: Vec<MemoryId> },
     /// Retires what a newer memory contradicts.
     Supersede { kind: MemoryKind, newer: MemoryId, older: Vec<MemoryId> },
     /// Removes facts whose time is over.
@@ -47,6 +49,7 @@ impl Work {
             Self::Condense { .. } => "condense",
             Self::Merge { .. } => "merge",
             Self::Archive { .. } => "archive",
+            Self::ExpireArchived { .. } => "expire-archived",
             Self::Supersede { .. } => "supersede",
             Self::ExpireFacts { .. } => "expire-facts",
             Self::Rederive { .. } => "rederive",
@@ -64,7 +67,8 @@ impl Work {
             | Self::Recount { patterns: of }
             | Self::Condense { sources: of }
             | Self::ExpireFacts { facts: of }
-            | Self::Archive { memories: of, .. } => ids(of),
+            | Self::Archive { memories: of, .. }
+            | Self::ExpireArchived { memories: of, .. } => ids(of),
             Self::Rederive { memories, runs, .. } => ids(memories).into_iter().chain(ids(runs)).collect(),
             Self::Forget { forgetting } => ids([forgetting]),
             Self::Merge { keep: first, duplicates: of, .. }
@@ -83,6 +87,7 @@ impl Work {
             Self::ExpireEvents { .. } | Self::Forget { .. } => None,
             Self::Merge { kind, .. }
             | Self::Archive { kind, .. }
+            | Self::ExpireArchived { kind, .. }
             | Self::Supersede { kind, .. }
             | Self::Rederive { kind, .. } => Some(*kind),
         }

@@ -131,6 +131,9 @@ fn work(task: &CompactionTask) -> String {
             format!("merge {} into {}", many(w.duplicate_ids.len(), "memory", "memories"), w.keep_id)
         }
         Work::Archive(w) => format!("archive {}", many(w.memory_ids.len(), "memory", "memories")),
+        Work::ExpireArchived(w) => {
+            format!("delete {} from the archive", many(w.memory_ids.len(), "memory", "memories"))
+        }
         Work::Supersede(w) => {
             format!("supersede {} by {}", many(w.older_ids.len(), "memory", "memories"), w.newer_id)
         }
