@@ -133,7 +133,7 @@ impl Doctor {
             || self.store.experience(&self.viewer, trace).await?.is_some())
     }
 
-    /// Of that name there is nothing: it was forgotten, or never came.
+    /// Of that name there is nothing: it was forgotten, was archived too long ago, or never came.
     async fn nothing(&self, chain: &mut Chain, subject: &TraceId) -> Result<About, StoreError> {
         let id = Uuid::parse_str(subject.as_str()).ok().map(MemoryId);
         let mut asked = vec![Subject::Run(subject.clone())];
@@ -162,7 +162,8 @@ impl Doctor {
             None => "nothing of that name has arrived that may be seen without naming a user".to_owned(),
         };
         let remedy = "check the name; name the user it belongs to with --user; look for what could not be handled with \
-                      `hindsight dlq list`, and for what the client still holds in its spool";
+                      `hindsight dlq list`, and for what the client still holds in its spool. What left for the archive is \
+                      deleted after `compaction.archive.keep`";
         let _ = chain.broken(Stage::Collected, "NOT_COLLECTED", seen, remedy);
         Ok(About::Nothing)
     }

@@ -29,6 +29,8 @@ rare_runs = 5
 [compaction.archive]
 enabled = false
 success_half_life = "60d"
+served_per_goal = 50
+keep = "1year"
 [compaction.facts]
 schedule = "@daily"
 resolved = "7d"
@@ -48,6 +50,7 @@ fn a_tenant_differs_in_what_it_sets_alone() {
     assert_eq!((acme.raw_events.keep, acme.raw_events.rare_runs), (90 * DAY, 5));
     assert!(!all.enabled(Policy::Archive) && all.enabled(Policy::Lessons) && !other.enabled(Policy::Lessons));
     assert!((all.archive.success_half_life - 60.0).abs() < 1e-9);
+    assert_eq!((all.archive.served_per_goal, all.archive.keep.as_secs()), (50, 31_557_600));
     assert_eq!(all.facts.resolved.as_hours(), 7 * 24);
     assert_eq!(all.timing(Policy::Facts).unwrap().schedule.to_string(), "0 0 * * *");
 }
