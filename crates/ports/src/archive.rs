@@ -69,8 +69,9 @@ pub trait Archive: Send + Sync + 'static {
     ) -> Result<Page<Archived>, StoreError>;
 
     /// Deletes memories of one kind for good that left before this time and did not come back: first what runs and people
-    /// said of them, and where the evaluations of runs stand, unless the same was learned anew meanwhile. Says which are
-    /// gone. At most 100. For upkeep alone.
+    /// said of them, and where the evaluations of runs stand, unless the same was learned anew meanwhile. What was said of
+    /// a retired lesson stays, so that it is retired when it is learned again. Says which are gone. At most 100. For
+    /// upkeep alone.
     async fn expire(
         &self,
         tenant: &TenantId,

@@ -8,7 +8,8 @@ use hindsight_codec::RecordBody;
 use hindsight_ports::{Archive, Encoded, Encoding, Leaving, Page, PageRequest, SparseVector, StoreError};
 use hindsight_text::bm25;
 use hindsight_types::{
-    Archived, Fact, Memory, MemoryId, MemoryKind, Scope, TenantId, Timestamp, TraceId, Viewer, Visibility,
+    Archived, Fact, Memory, MemoryId, MemoryKind, Scope, Stage, TenantId, Timestamp, TraceId, Viewer,
+    Visibility,
 };
 use qdrant_client::qdrant::{Condition, Filter, PointStruct, RetrievedPoint};
 use uuid::Uuid;
@@ -222,8 +223,11 @@ async fn expire(
     let anew: Vec<Memory> = point::decode_readable(&anew.points);
     let anew: BTreeSet<MemoryId> = anew.iter().map(Memory::id).collect();
     let left: Vec<&Memory> = expired.iter().map(|e| &e.memory).filter(|m| !anew.contains(&m.id())).collect();
-    if !left.is_empty() {
-        let said: Vec<String> = left.iter().map(|memory| memory.id().to_string()).collect();
+    // What retired a lesson retires it again when it is learned again.
+    let refuted = |memory: &Memory| matches!(memory, Memory::Lesson(m) if m.stage == Stage::Retired);
+    let said = left.iter().filter(|memory| !refuted(memory));
+    let said: Vec<String> = said.map(|memory| memory.id().to_string()).collect();
+    if !said.is_empty() {
         let said = all.clone().and(Condition::matches(field::MEMORY_ID, said));
         backend.delete_matching(Collection::Evidence, said).await?;
     }

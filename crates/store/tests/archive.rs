@@ -228,7 +228,10 @@ async fn what_was_away_long_enough_is_deleted_with_what_was_said_of_it() {
     let (old, back, lately) = (run("old"), run("back"), run("lately"));
     let lesson = |key: &str| Memory::Lesson(samples::lesson(&w.scope(), key, &[key], 1));
     let (forgotten, learned_anew) = (lesson("forgotten"), lesson("anew"));
-    for memory in [&old, &back, &lately, &forgotten, &learned_anew] {
+    let mut refuted = samples::lesson(&w.scope(), "refuted", &["refuted"], 1);
+    refuted.stage = hindsight_types::Stage::Retired;
+    let refuted = Memory::Lesson(refuted);
+    for memory in [&old, &back, &lately, &forgotten, &learned_anew, &refuted] {
         w.write(memory).await;
         let verdict = hindsight_types::Verdict::Supported;
         let line = samples::evidence(&w.scope(), memory.id(), &trace("later"), verdict, 2);
@@ -238,7 +241,8 @@ async fn what_was_away_long_enough_is_deleted_with_what_was_said_of_it() {
         let judged = samples::evaluation_record(&w.scope(), &trace(name), EvaluationState::Judged, 1);
         w.store.put_evaluation_record(&judged).await.unwrap();
     }
-    for (memory, at) in [(&old, 100), (&back, 100), (&lately, 300), (&forgotten, 100), (&learned_anew, 100)] {
+    for memory in [&old, &back, &lately, &forgotten, &learned_anew, &refuted] {
+        let at = if memory == &lately { 300 } else { 100 };
         w.store.archive(w.tenant(), memory.kind(), &[leaving(memory, None)], time(at)).await.unwrap();
     }
     w.store.restore(&w.viewer, back.id(), time(150)).await.unwrap();
@@ -246,22 +250,22 @@ async fn what_was_away_long_enough_is_deleted_with_what_was_said_of_it() {
 
     let before = w.store.archived_before(w.tenant(), time(200), &PageRequest::default()).await.unwrap();
     let due: BTreeSet<MemoryId> = before.items.iter().map(|one| one.memory.id()).collect();
-    assert_eq!(due, [&old, &forgotten, &learned_anew].map(Memory::id).into());
+    assert_eq!(due, [&old, &forgotten, &learned_anew, &refuted].map(Memory::id).into());
     let runs = [&old, &back, &lately].map(Memory::id);
     let expire = |kind, ids| w.store.expire(w.tenant(), kind, ids, time(200));
     assert_eq!(expire(RUN, &runs).await.unwrap(), BTreeSet::from([old.id()]));
     assert_eq!(expire(RUN, &runs).await.unwrap(), BTreeSet::new(), "once");
-    let gone = expire(MemoryKind::Lesson, &[forgotten.id(), learned_anew.id()]).await.unwrap();
-    assert_eq!(gone, [&forgotten, &learned_anew].map(Memory::id).into());
+    let lessons = [&forgotten, &learned_anew, &refuted].map(Memory::id);
+    assert_eq!(expire(MemoryKind::Lesson, &lessons).await.unwrap(), lessons.into());
 
     assert_eq!(w.store.archived(&w.viewer, old.id()).await.unwrap(), None);
     assert!(w.store.archived(&w.viewer, lately.id()).await.unwrap().is_some());
     assert!(w.there(&back).await.is_some() && w.there(&learned_anew).await.is_some());
-    let ids = [&old, &back, &lately, &forgotten, &learned_anew].map(Memory::id);
+    let ids = [&old, &back, &lately, &forgotten, &learned_anew, &refuted].map(Memory::id);
     let said = w.store.ledgers(w.tenant(), &ids).await.unwrap();
     let said: BTreeSet<MemoryId> =
         said.into_iter().filter(|(_, s)| !s.0.is_empty()).map(|(id, _)| id).collect();
-    assert_eq!(said, [&back, &lately, &learned_anew].map(Memory::id).into());
+    assert_eq!(said, [&back, &lately, &learned_anew, &refuted].map(Memory::id).into());
     for (name, known) in [("old", false), ("lately", true)] {
         let judged = w.store.evaluation_record(&w.viewer, &trace(name)).await.unwrap();
         assert_eq!(judged.is_some(), known, "{name}");
