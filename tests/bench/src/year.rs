@@ -184,8 +184,10 @@ async fn look(hindsight: &Hindsight, day: u64, spent: &Spent, report: &mut Repor
     report.add(format!("day {day}: minutes so far"), minutes, "min");
     // Who waits for so long wants to see that it goes on.
     eprintln!(
-        "day {day}: {} MB, {experiences} experiences, {steps} steps, {minutes:.1} minutes",
-        bytes >> 20
+        "day {day}: {} MB, {events} events, {experiences} experiences, {steps} steps, {lessons} lessons, \
+         {failure_patterns} failure patterns; {minutes:.1} minutes, {:.1} of them upkeep",
+        bytes >> 20,
+        spent.upkeep.as_secs_f64() / 60.0
     );
     Ok(())
 }

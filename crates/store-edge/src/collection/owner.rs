@@ -39,10 +39,14 @@ const OPTIMIZE_GRACE: Duration = Duration::from_secs(10);
 const FLUSH_AT: u64 = 32 * 1024 * 1024;
 /// The journal at which writes are turned away, while an optimisation keeps the engine from being flushed.
 const JOURNAL_LIMIT: u64 = 1024 * 1024 * 1024;
-/// What may be written before the shard is opened anew, which is how the engine's own log is shortened:
-/// when there is nothing to do, and at last in any case (reads wait meanwhile).
+/// What may be written before the shard is opened anew, which is how the engine's own log is shortened: when there is
+/// nothing to do about as much as the shard holds, since opening it takes time in proportion to that (reads wait
+/// meanwhile), and at last in any case.
+const RENEW_FROM: u64 = 32 * 1024 * 1024;
 const RENEW_AT: u64 = 256 * 1024 * 1024;
 const RENEW_AT_LAST: u64 = 1024 * 1024 * 1024;
+/// About what a point takes on disk.
+const POINT_BYTES: u64 = 2 * 1024;
 /// One part in this many of a collection, written anew, makes indexing worthwhile.
 const OPTIMIZE_SHARE: u64 = 10;
 /// A group of writes shares one sync of the journal; these bound how long its first one waits.
@@ -133,7 +137,7 @@ impl Owner {
                     }
                     self.maintain(FLUSH_AT, RENEW_AT_LAST);
                 }
-                Err(_) => self.maintain(1, RENEW_AT),
+                Err(_) => self.maintain(1, self.renew_at()),
             }
         }
     }
@@ -292,8 +296,21 @@ impl Owner {
     /// Rebuilding costs time in proportion to what is there already; waiting for a share of it keeps the
     /// total within a constant factor of what is written.
     fn share_worth_optimizing(&self) -> u64 {
+        self.points() / OPTIMIZE_SHARE
+    }
+
+    /// When nothing is to be done.
+    fn renew_at(&self) -> u64 {
+        if self.logged < RENEW_FROM {
+            RENEW_FROM
+        } else {
+            (self.points() * POINT_BYTES).clamp(RENEW_FROM, RENEW_AT)
+        }
+    }
+
+    fn points(&self) -> u64 {
         let points = self.engine.run(|shard| Ok(shard.info().points_count));
-        points.map_or(0, |points| points as u64 / OPTIMIZE_SHARE)
+        points.map_or(0, |points| points as u64)
     }
 
     /// `true` when all that was written is in the engine's own files.

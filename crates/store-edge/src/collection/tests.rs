@@ -89,3 +89,32 @@ async fn writes_that_wait_are_answered_when_the_collection_closes() {
     let reopened = Collection::open(places, description, shared).unwrap();
     assert!(count(&reopened).await.unwrap() >= written, "{written} were acknowledged");
 }
+
+/// Bytes of the files in a directory.
+fn size(dir: &Path) -> u64 {
+    let files = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    files.filter_map(|file| Some(file.metadata().ok()?.len())).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_of_what_was_overwritten_is_shortened_when_there_is_nothing_to_do() {
+    const MIB: u64 = 1024 * 1024;
+    let dir = tempfile::tempdir().unwrap();
+    let collection = collection(dir.path());
+    let log = dir.path().join("events/shard/wal");
+    let mut largest = 0;
+    for n in 0..40_u64 {
+        let Write::Upsert(mut upsert) = upsert(1) else { unreachable!() };
+        let text = format!("{n} {}", "long ".repeat(200_000));
+        upsert.points[0].payload.insert("text".to_owned(), text.into());
+        collection.write(Write::Upsert(upsert)).await.unwrap();
+        largest = largest.max(size(&log));
+    }
+    assert!(largest > 32 * MIB, "{largest}: else nothing is shown");
+    let start = std::time::Instant::now();
+    while size(&log) > 24 * MIB {
+        assert!(start.elapsed() < std::time::Duration::from_secs(30), "the log has {} bytes", size(&log));
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(count(&collection).await.unwrap(), 1);
+}
