@@ -204,6 +204,15 @@ pub fn weight(memory: &Memory, settings: &ArchiveSettings, now: Timestamp) -> Op
     Some(0.5_f64.powf(age(since, now) / days.max(f64::EPSILON)))
 }
 
+/// The run that a memory leaves with when there are enough later ones.
+pub fn run_of(memory: &Memory) -> Option<&TraceId> {
+    match memory {
+        Memory::Step(m) => Some(&m.trace_id),
+        Memory::Experience(m) => Some(&m.trajectory.trace_id),
+        _ => None,
+    }
+}
+
 /// Why a memory is to leave; `None`: it stays. `reads`: how often it was given to somebody lately.
 pub fn leaves(
     memory: &Memory,
@@ -212,11 +221,7 @@ pub fn leaves(
     settings: &ArchiveSettings,
     now: Timestamp,
 ) -> Option<Cause> {
-    let run = match memory {
-        Memory::Step(m) => Some(&m.trace_id),
-        Memory::Experience(m) => Some(&m.trajectory.trace_id),
-        _ => None,
-    };
+    let run = run_of(memory);
     let of_kept_run = match memory {
         // What fails in a run that is kept belongs to what it shows.
         Memory::FailurePattern(m) => m.sources.iter().any(|trace| places.traces.contains(trace)),
@@ -276,12 +281,15 @@ pub fn expired<'a>(
     for one in archived.into_iter().filter(|one| one.restored_at.is_none() && one.at + settings.keep <= now) {
         by_kind.entry(one.memory.kind()).or_default().insert(one.memory.id());
     }
-    let task = |kind, ids: &[MemoryId]| {
-        let why = format!("{} of {} were in the archive long enough", ids.len(), MemoryKind::as_str(kind));
-        Planned::new(Work::ExpireArchived { kind, memories: ids.to_vec() }, why)
-    };
-    let lists = by_kind.into_iter().map(|(kind, ids)| (kind, ids.into_iter().collect::<Vec<_>>()));
-    lists.flat_map(|(kind, ids)| ids.chunks(MOST).map(|ids| task(kind, ids)).collect::<Vec<_>>()).collect()
+    let mut tasks = Vec::new();
+    for (kind, ids) in by_kind {
+        let ids: Vec<MemoryId> = ids.into_iter().collect();
+        tasks.extend(ids.chunks(MOST).map(|ids| {
+            let why = format!("{} of {} were in the archive long enough", ids.len(), kind.as_str());
+            Planned::new(Work::ExpireArchived { kind, memories: ids.to_vec() }, why)
+        }));
+    }
+    tasks
 }
 
 #[cfg(test)]

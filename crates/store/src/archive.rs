@@ -9,7 +9,6 @@ use hindsight_ports::{Archive, Encoded, Encoding, Leaving, Page, PageRequest, Sp
 use hindsight_text::bm25;
 use hindsight_types::{
     Archived, Fact, Memory, MemoryId, MemoryKind, Scope, Stage, TenantId, Timestamp, TraceId, Viewer,
-    Visibility,
 };
 use qdrant_client::qdrant::{Condition, Filter, PointStruct, RetrievedPoint};
 use uuid::Uuid;
@@ -165,7 +164,7 @@ async fn depart(
 ) -> Result<BTreeSet<MemoryId>, StoreError> {
     let mut leaving: BTreeMap<Uuid, &Leaving> =
         leaving.iter().map(|l| (point::id(tenant, l.id.0), l)).collect();
-    let all = ScopedFilter::upkeep(&Scope::new(tenant.clone(), Visibility::Tenant));
+    let all = ScopedFilter::whole(tenant);
     for stays in points(backend, Collection::Archive, all.clone().and(is(BACK)), &leaving, Show::Id).await? {
         leaving.remove(&point::from_point_id(stays.id)?);
     }
@@ -208,18 +207,17 @@ async fn expire(
     before: Timestamp,
 ) -> Result<BTreeSet<MemoryId>, StoreError> {
     let all = ScopedFilter::whole(tenant);
-    let points = |ids: &mut dyn Iterator<Item = MemoryId>| {
-        all.clone().and_ids(ids.map(|id| point::id(tenant, id.0)).collect::<Vec<_>>())
-    };
-    let old = |filter: ScopedFilter| filter.and(is(AWAY)).and_before(field::ARCHIVED_AT, micros(before));
+    let points = |ids: &BTreeSet<MemoryId>| all.clone().and_ids(ids.iter().map(|id| point::id(tenant, id.0)));
+    let old =
+        |ids: &BTreeSet<MemoryId>| points(ids).and(is(AWAY)).and_before(field::ARCHIVED_AT, micros(before));
     let read = |collection, filter| backend.scroll(collection, filter, Walk::ById(None), MOST, Show::Record);
-    let found = read(Collection::Archive, old(points(&mut ids.iter().copied()))).await?;
+    let found = read(Collection::Archive, old(&ids.iter().copied().collect())).await?;
     let expired: Vec<Archived> = point::decode_readable(&found.points);
     let gone: BTreeSet<MemoryId> = expired.iter().map(|one| one.memory.id()).collect();
     if gone.is_empty() {
         return Ok(gone);
     }
-    let anew = read(Collection::of(kind), points(&mut gone.iter().copied())).await?;
+    let anew = read(Collection::of(kind), points(&gone)).await?;
     let anew: Vec<Memory> = point::decode_readable(&anew.points);
     let anew: BTreeSet<MemoryId> = anew.iter().map(Memory::id).collect();
     let left: Vec<&Memory> = expired.iter().map(|e| &e.memory).filter(|m| !anew.contains(&m.id())).collect();
@@ -236,7 +234,7 @@ async fn expire(
         let judged = all.clone().and(Condition::matches(field::TRACE_ID, runs));
         backend.delete_matching(Collection::Evaluations, judged).await?;
     }
-    backend.delete_matching(Collection::Archive, old(points(&mut gone.iter().copied()))).await?;
+    backend.delete_matching(Collection::Archive, old(&gone)).await?;
     Ok(gone)
 }
 
@@ -252,7 +250,7 @@ async fn end(
     tenant: &TenantId,
     facts: &[Fact],
 ) -> Result<BTreeSet<MemoryId>, StoreError> {
-    let all = ScopedFilter::upkeep(&Scope::new(tenant.clone(), Visibility::Tenant));
+    let all = ScopedFilter::whole(tenant);
     let points: Vec<Uuid> = facts.iter().map(|fact| point::id(tenant, fact.id.0)).collect();
     let looked_at: BTreeMap<MemoryId, _> = facts.iter().map(|f| (f.id, f.version())).collect();
     let read = || async {

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use hindsight_ports::{Ledger, Page, PageRequest, StoreError};
-use hindsight_types::{
-    Evidence, Lesson, Memory, MemoryId, Review, Scope, Stage, TenantId, Verdict, Viewer, Visibility,
-};
+use hindsight_types::{Evidence, Lesson, Memory, MemoryId, Review, Stage, TenantId, Verdict, Viewer};
 use qdrant_client::qdrant::{Condition, PointStruct, RetrievedPoint};
 use uuid::Uuid;
 
@@ -97,10 +95,6 @@ fn order(lines: &mut Vec<Evidence>, reviews: &mut Vec<Review>) {
     reviews.drain(..reviews.len().saturating_sub(REVIEWS));
 }
 
-fn whole(tenant: &TenantId) -> ScopedFilter {
-    ScopedFilter::upkeep(&Scope::new(tenant.clone(), Visibility::Tenant))
-}
-
 #[async_trait]
 impl Ledger for Store {
     async fn ledger(
@@ -109,8 +103,8 @@ impl Ledger for Store {
         memory: MemoryId,
     ) -> Result<(Vec<Evidence>, Vec<Review>), StoreError> {
         let (mut lines, mut reviews): (Vec<Evidence>, Vec<Review>) = futures::try_join!(
-            newest(self.backend(), runs(whole(tenant), memory), LINES),
-            newest(self.backend(), people(whole(tenant), memory), REVIEWS),
+            newest(self.backend(), runs(ScopedFilter::whole(tenant), memory), LINES),
+            newest(self.backend(), people(ScopedFilter::whole(tenant), memory), REVIEWS),
         )?;
         order(&mut lines, &mut reviews);
         Ok((lines, reviews))
@@ -123,7 +117,7 @@ impl Ledger for Store {
     ) -> Result<BTreeMap<MemoryId, (Vec<Evidence>, Vec<Review>)>, StoreError> {
         let mut all: BTreeMap<MemoryId, (Vec<Evidence>, Vec<Review>)> = BTreeMap::new();
         let ids: Vec<String> = memories.iter().map(ToString::to_string).collect();
-        let said = whole(tenant).and(Condition::matches(field::MEMORY_ID, ids));
+        let said = ScopedFilter::whole(tenant).and(Condition::matches(field::MEMORY_ID, ids));
         let mut from = (!memories.is_empty()).then_some(Walk::ById(None));
         while let Some(walk) = from {
             let found =
@@ -149,7 +143,7 @@ impl Ledger for Store {
     }
 
     async fn lesson(&self, tenant: &TenantId, lesson: MemoryId) -> Result<Option<Lesson>, StoreError> {
-        let filter = whole(tenant).and_ids([point::id(tenant, lesson.0)]);
+        let filter = ScopedFilter::whole(tenant).and_ids([point::id(tenant, lesson.0)]);
         let walk = Walk::ById(None);
         let found = self.backend().scroll(Collection::Lessons, filter, walk, 1, Show::Record).await?;
         let memory = found.points.first().map(point::decode::<Memory>).transpose()?;

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use hindsight_lifecycle::archive::{self, Cause, Places};
 use hindsight_ports::Leaving;
-use hindsight_types::{Memory, MemoryId, MemoryKind, TenantId, TraceId};
+use hindsight_types::{MemoryId, MemoryKind, TenantId};
 
 use super::{Effect, Tools};
 use crate::broken::Broken;
@@ -24,7 +24,7 @@ pub(crate) async fn run(
     let settings = &tools.compaction.settings.of(tenant).archive;
     let found = upkeep.memories_of(tenant, kind, ids).await?;
     let reads: BTreeMap<MemoryId, u64> = upkeep.reads(tenant, ids, now - READS).await?;
-    let surplus = found.iter().filter(|_| surplus).filter_map(of_run).cloned().collect();
+    let surplus = found.iter().filter(|_| surplus).filter_map(archive::run_of).cloned().collect();
     let places = Places { surplus, ..Places::default() };
     let mut leaving = Vec::new();
     for memory in &found {
@@ -44,12 +44,4 @@ pub(crate) async fn run(
         return Ok(Effect::skipped("none of these is to leave any more"));
     }
     Ok(Effect::Done)
-}
-
-fn of_run(memory: &Memory) -> Option<&TraceId> {
-    match memory {
-        Memory::Step(step) => Some(&step.trace_id),
-        Memory::Experience(run) => Some(&run.trajectory.trace_id),
-        _ => None,
-    }
 }
